@@ -46,7 +46,7 @@ done
 # those before it. What lies in no room stands above all of them: no room includes it.
 rooms() {
   case $1 in
-    banks) echo 'engine layouts solver' ;;
+    banks) echo 'engine layouts registers solver' ;;
     ptx) echo 'module run read tally record' ;;
     cli) echo 'common open record commands' ;;
     model) echo 'words ir text interp ops passes readings schedules lessons' ;;
@@ -95,11 +95,35 @@ for page in ARCHITECTURE.md CONTRIBUTING.md; do
   done
 done
 
-# Nor do two files of src/tui need each other, by whatever way round: a file is a .c with its .h.
-circles=$(grep -roE --include='*.[ch]' '^ *# *include "tui/[^"]+\.h"' src/tui |
-  sed -E 's/^src\/(.*)\.[ch]: *# *include "(.*)\.h"/\1 \2/' | awk '$1 != $2' | sort -u | tsort 2>&1 >/dev/null || true)
-[ -z "$circles" ] || say "includes of src/tui go in a circle:
+# Nor do two files need each other, by whatever way round: a file is a .c with its .h, and a header
+# without a .c is of those that include it. In src/tui such a header is a file, too.
+includes=$(grep -roE --include='*.[ch]' '^ *# *include "[^"]+\.h"' src |
+  sed -E 's/^src\/(.*)\.[ch]: *# *include "(.*)\.h"/\1 \2/' | awk '$1 != $2' | sort -u)
+circles=$( (
+  printf '%s\n' "$includes" | grep -E '^tui/[^ ]* tui/'
+  { find src -name '*.c' | sed -E 's/^src\/(.*)\.c$/\1/' && printf '%s\n' "$includes"; } | awk '
+    NF == 1 { has_c[$1] = 1 }
+    NF == 2 { to[$1] = to[$1] " " $2 }
+    function walk(from, at,   n, i, next_one) {
+      n = split(to[at], next_one, " ")
+      for (i = 1; i <= n; i++) {
+        if (seen[from, next_one[i]]++) continue
+        if (!(next_one[i] in has_c)) walk(from, next_one[i])
+        else if (next_one[i] != from) print from, next_one[i]
+      }
+    }
+    END { for (file in has_c) walk(file, file) }'
+) | sort -u | tsort 2>&1 >/dev/null || true)
+[ -z "$circles" ] || say "files need each other:
 $circles"
+
+# A folder is read at a glance.
+crowded=$(find src -type d | while read -r folder; do
+  n=$(find "$folder" -maxdepth 1 -type f | wc -l)
+  [ "$n" -le 45 ] || echo "$folder has $n"
+done)
+[ -z "$crowded" ] || say "a folder has more than 45 files:
+$crowded"
 
 pure=$(for folder in banks capsule sass clock order model ptx machine; do find $(of_folder $folder) -name '*.[ch]'; done)
 # What an operation is stands in op.def; who asks for one by name is its family, a pass that builds it,

@@ -6,7 +6,7 @@
 set -eu
 
 printf '// Made by tools/embed.sh; the bytes of every file below data/.\n'
-printf '#include "base/embed_table.h"\n\n'
+printf '#include "base/embed.h"\n\n'
 n=0
 for file in "$@"; do
   printf '__asm__(".section .rodata\\n.global embed_bytes_%d\\n.balign 16\\nembed_bytes_%d:\\n"\n' $n $n

@@ -26,6 +26,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 COPY = os.path.join(ROOT, "build", "mutate")
+ORIGINAL = "build/original"  # the programs without a mutant
 ENOUGH = 0.85
 # Files that make test compiles unguarded for its speed: a mutant there is compiled under the sanitizers, the rest stays fast.
 UNGUARDED = ("src/order/", "src/ptx/run/")
@@ -122,11 +123,11 @@ def limited(seconds):
     return set_limit
 
 
-def run(suites, seconds):
+def run(suites, seconds, programs="build/asan"):
     """Whether the suites pass within so many seconds of CPU each, and the CPU seconds that they took."""
-    env = dict(os.environ, GEMMVIEW="build/asan/gemmview", CK_DEFAULT_TIMEOUT=str(seconds * 10))
+    env = dict(os.environ, GEMMVIEW=programs + "/gemmview", CK_DEFAULT_TIMEOUT=str(seconds * 10), TEST_STOP="1")
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(["build/asan/unit", *suites], cwd=COPY, env=env, stdout=subprocess.DEVNULL,
+    done = subprocess.run([programs + "/unit", *suites], cwd=COPY, env=env, stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL, preexec_fn=limited(seconds))
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return done.returncode == 0, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
@@ -153,10 +154,10 @@ class Mutants:
         return read(os.path.join(ROOT, path)).decode()
 
     def limit(self, suites):
+        """Ten times what they take without a mutant, which is asked when they are first wanted."""
         key = tuple(suites)
         if key not in self.limits:
-            build("test-build", quiet=False)  # without the mutant before
-            passed, took = run(suites, 600)
+            passed, took = run(suites, 600, ORIGINAL)
             if not passed:
                 sys.exit("mutate: without a mutant these suites fail: " + " ".join(suites))
             self.limits[key] = int(10 * took) + 5
@@ -164,7 +165,7 @@ class Mutants:
 
     def is_caught(self, path):
         for suites in suites_of(path, self.table):
-            if not run(suites, self.limits[tuple(suites)])[0]:
+            if not run(suites, self.limit(suites))[0]:
                 return True
         return False
 
@@ -174,8 +175,6 @@ class Mutants:
         text = self.text(path)
         if self.judged_by(site) in self.equal:
             return None
-        for suites in suites_of(path, self.table):
-            self.limit(suites)
         target = os.path.join(COPY, path)
         made = "build/asan/" + path[:-2] + ".o"
         guarded = ["HOT=-O3"] if path.startswith(UNGUARDED) else []
@@ -225,22 +224,27 @@ def main():
         for site in sites[:given.count]:
             print(mutants.place(site))
         return 0
-    # Ended from outside, too, it puts back what it changed, and waits for what it started.
+    # Ended from outside, too, it puts back what it changed, waits for what it started, and says how far it came.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(2))
     copy_tree()
     build("test-build", quiet=False)
+    os.makedirs(os.path.join(COPY, ORIGINAL), exist_ok=True)
+    for name in ("unit", "gemmview"):
+        shutil.copy(os.path.join(COPY, "build/asan", name), os.path.join(COPY, ORIGINAL, name))
     caught = tried = 0
-    for site in sites:
-        if tried == given.count:
-            break
-        verdict = mutants.judge(site)
-        if verdict is None:
-            continue
-        tried += 1
-        caught += verdict
-        if not verdict:
-            print("survived", mutants.place(site), flush=True)
-    print(f"caught {caught} of {tried}")
+    try:
+        for site in sites:
+            if tried == given.count:
+                break
+            verdict = mutants.judge(site)
+            if verdict is None:
+                continue
+            tried += 1
+            caught += verdict
+            if not verdict:
+                print("survived", mutants.place(site), flush=True)
+    finally:  # ended from outside it says how far it came
+        print(f"caught {caught} of {tried}", flush=True)
     return 0 if tried and caught >= ENOUGH * tried else 1
 
 

@@ -112,7 +112,7 @@ int disk_lock(const char *path) {
   return fd;
 }
 
-bool write_all(int fd, const void *bytes, size_t n) {
+bool disk_write_all(int fd, const void *bytes, size_t n) {
   for (size_t at = 0; at < n;) {
     ssize_t put = write(fd, (const char *)bytes + at, n - at);
     if (put < 0 && errno != EINTR) return false;
@@ -154,8 +154,8 @@ typedef struct DiskText {
 
 // Everything that is to be done before the rename; `old` NULL: there is no mode to keep.
 static bool fill(int fd, DiskText text, const struct stat *old) {
-  bool ok = write_all(fd, text.bytes, text.n) && (!old || fchmod(fd, old->st_mode & 0777) == 0) &&
-            fsync(fd) == 0;
+  bool ok = disk_write_all(fd, text.bytes, text.n) &&
+            (!old || fchmod(fd, old->st_mode & 0777) == 0) && fsync(fd) == 0;
   int error = errno;
   bool closed = close(fd) == 0;
   if (!ok) errno = error;
@@ -192,7 +192,7 @@ static bool replace(Arena *arena, const char *path, DiskText text, const struct 
 static bool write_into(const char *path, DiskText text) {
   int fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
   if (fd < 0 || fcntl(fd, F_SETFL, 0) != 0) return false;
-  bool ok = write_all(fd, text.bytes, text.n);
+  bool ok = disk_write_all(fd, text.bytes, text.n);
   int error = errno;
   bool closed = close(fd) == 0;
   if (!ok) errno = error;

@@ -33,7 +33,7 @@ int disk_lock(const char *path);
 // missing stays so.
 bool disk_make_folders(const char *path);
 // Writes all of the bytes, into a file or a pipe that makes its writer wait.
-bool write_all(int fd, const void *bytes, size_t n);
+bool disk_write_all(int fd, const void *bytes, size_t n);
 // A file that was not there before, open for reading and writing, with exactly this mode whatever
 // the umask; EEXIST where there is anything of that name, a link to nowhere included.
 int disk_create(const char *path, mode_t mode);

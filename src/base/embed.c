@@ -12,7 +12,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/embed_table.h"
 #include "base/str.h"
 
 enum { DISK_FILE_MAX = 16 << 20, FOLDER_DEPTH_MAX = 4 };

@@ -25,3 +25,7 @@ typedef struct EmbeddedList {
 
 // The paths that start with `prefix` ("ladders/"), sorted.
 EmbeddedList embed_list(Arena *arena, const char *prefix);
+
+// All of them, sorted by path; the generated file defines these.
+extern const EmbeddedFile embed_table[];
+extern const int embed_table_count;

@@ -149,7 +149,8 @@ const JsonValue *json_parse(Arena *arena, const char *text, size_t n, Diags *dia
     diag_add(diags, "json", "%s: %zu bytes; at most %d are read", r.what, n, TEXT_BYTES_MAX);
     return NULL;
   }
-  r.scan = (JsonScan){.arena = arena, .text = arena_strndup(arena, text, n), .n = n};
+  r.scan = (JsonScan){
+      .arena = arena, .text = arena_strndup(arena, text, n), .n = n, .depth_max = JSON_DEPTH_MAX};
   if (json_scan(&r.scan)) return build_tree(&r);
   advance_to(&r, r.scan.at);
   diag_add(diags, "json", "%s:%d:%d: %s", r.what, r.line, r.column, r.scan.error);
@@ -350,4 +351,29 @@ bool json_check_keys(const JsonValue *object, const char *const *known, int n, D
     diag->nearest = key ? nearest_name(key, known, n) : NULL;
   }
   return good;
+}
+
+void json_put_value(JsonWriter *w, const JsonValue *value) {
+  Diags none = diags_new(w->str->arena);
+  bool truth = false;
+  double number = 0;
+  const char *text = NULL;
+  JsonKind kind = json_kind(value);
+  if (kind == JSON_NULL) json_put_null(w);
+  if (kind == JSON_BOOL && json_read_bool(value, &truth, &none)) json_put_bool(w, truth);
+  if (kind == JSON_NUMBER && json_read_double(value, &number, &none)) json_put_double(w, number);
+  if (kind == JSON_STRING && json_read_string(value, &text, &none)) json_put_string(w, text);
+  if (kind < JSON_ARRAY) return;
+  if (kind == JSON_OBJECT)
+    json_begin_object(w);
+  else
+    json_begin_array(w);
+  for (int i = 0; i < json_count(value); i++) {
+    if (kind == JSON_OBJECT) json_key(w, json_key_at(value, i));
+    json_put_value(w, json_at(value, i));
+  }
+  if (kind == JSON_OBJECT)
+    json_end_object(w);
+  else
+    json_end_array(w);
 }

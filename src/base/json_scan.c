@@ -13,7 +13,6 @@
 
 #include <string.h>
 
-#include "base/json.h"
 #include "base/unicode.h"
 
 enum { NUMBER_LENGTH_MAX = 63 };  // cJSON copies a number into 64 bytes
@@ -151,7 +150,7 @@ static bool scan_member(JsonScan *s, int depth) {
 
 // Scans elements or members, from the opening bracket up to `close`.
 static bool scan_container(JsonScan *s, char close, int depth) {
-  if (depth > JSON_DEPTH_MAX) return fail(s, "nested deeper than 64 levels");
+  if (depth > s->depth_max) return fail(s, "nested deeper than 64 levels");
   s->at++;
   skip_blanks(s);
   if (peek(s) == close) {

@@ -9,6 +9,7 @@ typedef struct JsonScan {
   Arena *arena;
   const char *text;  // followed by a NUL, which is not part of it
   size_t n, at;
+  int depth_max;   // how deep values may be nested
   size_t *starts;  // byte offset of every value, in the order in which they begin
   int count, capacity;
   const char *error;  // NULL: the text is well-formed; otherwise `at` is the offending byte

@@ -139,25 +139,6 @@ void json_put_null(JsonWriter *w) {
   str_add(w->str, "null");
 }
 
-void json_put_value(JsonWriter *w, const JsonValue *value) {
-  Diags none = diags_new(w->str->arena);
-  bool truth = false;
-  double number = 0;
-  const char *text = NULL;
-  JsonKind kind = json_kind(value);
-  if (kind == JSON_NULL) json_put_null(w);
-  if (kind == JSON_BOOL && json_read_bool(value, &truth, &none)) json_put_bool(w, truth);
-  if (kind == JSON_NUMBER && json_read_double(value, &number, &none)) json_put_double(w, number);
-  if (kind == JSON_STRING && json_read_string(value, &text, &none)) json_put_string(w, text);
-  if (kind < JSON_ARRAY) return;
-  begin(w, kind, kind == JSON_OBJECT ? '{' : '[');
-  for (int i = 0; i < json_count(value); i++) {
-    if (kind == JSON_OBJECT) json_key(w, json_key_at(value, i));
-    json_put_value(w, json_at(value, i));
-  }
-  end(w, kind, kind == JSON_OBJECT ? '}' : ']');
-}
-
 void json_member_string(JsonWriter *w, const char *key, const char *text) {
   json_key(w, key);
   json_put_string(w, text);
@@ -181,12 +162,4 @@ void json_member_bool(JsonWriter *w, const char *key, bool value) {
 void json_member_null(JsonWriter *w, const char *key) {
   json_key(w, key);
   json_put_null(w);
-}
-
-void json_member_known(JsonWriter *w, const char *key, bool known, int64_t value) {
-  json_key(w, key);
-  if (known)
-    json_put_int(w, value);
-  else
-    json_put_null(w);
 }

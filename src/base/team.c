@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/die.h"
-#include "base/thread.h"
 
 enum { TEAM_MAX = 8, PROCESSORS_EACH = 4 };
 

@@ -84,7 +84,7 @@ typedef struct EngineScheduler {
 
 enum { ENGINE_LANDINGS = 4096 };
 
-// The turns of a loop that are watched (clock_window.c).
+// The turns of a loop that are watched (clock_watch.c).
 typedef struct EngineWatch {
   int loop, step, warm;  // step: schedulers; warm: rounds before it
   double mean;
@@ -153,12 +153,12 @@ int64_t engine_next(const Engine *e);
 void engine_note_slowest(Engine *e);
 ClockTurn engine_sum_up(Arena *arena, const Engine *e, double clocks, double per);
 
-// ---- clock_kernel.c -----------------------------------------------------------------------------
+// ---- clock_blocks.c -----------------------------------------------------------------------------
 
 // Plays the blocks of the kernel, or until what is watched has ended.
 void engine_play(Engine *e);
 
-// ---- clock_window.c -----------------------------------------------------------------------------
+// ---- clock_watch.c -----------------------------------------------------------------------------
 
 void engine_watch_round(Engine *e, int warp, int loop);
 void engine_watch_leave(Engine *e, int warp, int loop);

@@ -57,7 +57,7 @@ static void read_later(KeptMemory *m) {
 // ---- the file -----------------------------------------------------------------------------------
 
 static bool put(void *self, const void *bytes, size_t n) {
-  return write_all(*(int *)self, bytes, n);
+  return disk_write_all(*(int *)self, bytes, n);
 }
 
 // "%p" is the process.

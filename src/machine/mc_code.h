@@ -107,6 +107,7 @@ typedef struct McCode {
   } banks[MC_BANKS];
   int parameters;  // where they begin in bank 0
   int sm;
+  int stack_bytes;  // of a thread
 } McCode;
 
 // ---- mc_plan.c ----------------------------------------------------------------------------------

@@ -33,12 +33,23 @@ typedef struct McKernel {
   int maximum[3], required[3], cluster[3];  // 0: not said
 } McKernel;
 
+// A variable as the program that loaded the cubin had it: where it lies, and of a constant what it
+// held at the launch.
+typedef struct McVariable {
+  const char *symbol;
+  uint64_t address;            // 0: not known
+  const unsigned char *bytes;  // NULL: not a constant
+  uint64_t n;
+} McVariable;
+
 typedef struct McCubin {
   const void *bytes;
   size_t n;
   int sm;
   int n_kernels;
   McKernel *kernels;
+  int n_variables;
+  const McVariable *variables;  // those that are known; mc_cubin_read() finds none
 } McCubin;
 
 // False: this is no cubin.

@@ -288,9 +288,13 @@ static void give_globals(const Builder *b, PtxModule *module) {
     }
 }
 
-// The address that a symbol stands for: in the variables of the module, or nowhere.
+// The address that a symbol stands for: where the program had it, else in the variables of the
+// module, or nowhere.
 static uint64_t address_of(const Builder *b, const PtxModule *module, const char *name) {
   McSymbol symbol;
+  for (int i = 0; i < b->cubin->n_variables; i++)
+    if (b->cubin->variables[i].address && str_equal(b->cubin->variables[i].symbol, name))
+      return b->cubin->variables[i].address;
   if (!mc_cubin_symbol(b->cubin, name, &symbol) || !symbol.section) return 0;
   for (int v = 0; v < module->n_variables; v++)
     if (str_equal(module->variables[v].name, symbol.section))
@@ -298,8 +302,8 @@ static uint64_t address_of(const Builder *b, const PtxModule *module, const char
   return 0;
 }
 
-static const unsigned char *linked_bank(const Builder *b, const PtxModule *module, ElfBytes bytes,
-                                        const char *section) {
+static unsigned char *linked_bank(const Builder *b, const PtxModule *module, ElfBytes bytes,
+                                  const char *section) {
   const size_t n = (size_t)(bytes.end - bytes.at);
   unsigned char *out = arena_alloc(b->arena, n + 8);
   memcpy(out, bytes.at, n);
@@ -312,6 +316,17 @@ static const unsigned char *linked_bank(const Builder *b, const PtxModule *modul
   return out;
 }
 
+// The constants that the program had set, over those that the cubin begins with.
+static void give_constants(const Builder *b, const char *section, unsigned char *bank, uint64_t n) {
+  McSymbol symbol;
+  for (int i = 0; i < b->cubin->n_variables; i++) {
+    const McVariable *v = &b->cubin->variables[i];
+    if (v->bytes && mc_cubin_symbol(b->cubin, v->symbol, &symbol) && symbol.section &&
+        str_equal(symbol.section, section) && symbol.at <= n && v->n <= n - symbol.at)
+      memcpy(bank + symbol.at, v->bytes, (size_t)v->n);
+  }
+}
+
 static void give_banks(const Builder *b, const PtxModule *module, McCode *code) {
   for (int bank = 1; bank < MC_BANKS; bank++) {
     const char *of_all = arena_printf(b->arena, ".nv.constant%d", bank);
@@ -321,7 +336,9 @@ static void give_banks(const Builder *b, const PtxModule *module, McCode *code) 
     if (!bytes.at) bytes = elf_section(b->cubin->bytes, b->cubin->n, of_all);
     if (!bytes.at) continue;
     code->banks[bank].n = bytes.end - bytes.at;
-    code->banks[bank].bytes = linked_bank(b, module, bytes, section);
+    unsigned char *linked = linked_bank(b, module, bytes, section);
+    give_constants(b, section, linked, (uint64_t)(bytes.end - bytes.at));
+    code->banks[bank].bytes = linked;
   }
 }
 
@@ -376,7 +393,8 @@ static void finish(Builder *b, PtxModule *module, const McListing *lines) {
   *code = (McCode){.n_fixed = b->plan.n_fixed,
                    .fixed = b->plan.fixed,
                    .parameters = b->kernel->parameters_at,
-                   .sm = b->cubin->sm};
+                   .sm = b->cubin->sm,
+                   .stack_bytes = b->kernel->stack_bytes};
   give_banks(b, module, code);
   module->machine = code;
   module->begin = mc_begin;

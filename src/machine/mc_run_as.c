@@ -153,6 +153,11 @@ static bool launch_word(const PtxMachine *m, int64_t at, uint32_t *out) {
       {0x20, (uint32_t)PTX_LOCAL_WINDOW},
       {0x24, (uint32_t)(PTX_LOCAL_WINDOW >> 32)},
       {0x28, stack},
+      // Where the blocks of a cooperative launch count: %envreg1 and %envreg2.
+      {0x44, (uint32_t)(m->workspace >> 32)},
+      {0x48, (uint32_t)m->workspace},
+      // %reserved_smem_offset_1, in front of the kernel's own shared memory.
+      {0x6c, (uint32_t)PTX_SHARED_WINDOW + PTX_RESERVED_1},
       // Where the parameters lie for whoever wants an address of one.
       {0x198, (uint32_t)parameters},
       {0x19c, (uint32_t)(parameters >> 32)},

@@ -280,7 +280,7 @@ static void tell_access(const Run *run, const SassInst *inst, uint32_t lanes) {
   add_up(address, lanes, base, above, more,
          copies ? signed_field(inst, 32, 12) : signed_field(inst, 40, 24));
   if (copies) add_up(shared, lanes, to, &zero, &zero, signed_field(inst, 44, 20));
-  run->listener->access(run->listener->context, run->pc, address,
+  run->listener->access(run->listener->context, run->warp, run->pc, address,
                         copies && to->known ? shared : NULL);
 }
 
@@ -295,36 +295,14 @@ static void add_event(Run *run, SassEvent event) {
   run->event[run->way.n_events++] = event;
 }
 
-static uint32_t lane_value(const Lanes *from, uint32_t lanes) {
+static uint32_t value_of(void *context, bool uniform, int number, uint32_t lanes) {
+  const Lanes *from = reg(context, uniform, number);
   return from->v[lanes ? __builtin_ctz(lanes) : 0];
 }
 
-// SYNCS: [R + UR + offset], or of EXCH, which initialises, [UR + offset]; the value behind B.
-static void note_mbarrier(Run *run, const SassInst *inst, uint32_t lanes) {
-  const bool exchanges = sass_field(inst, 0, 9) == 0x1b2;
-  const int a = (int)sass_field(inst, 24, 8);
-  const Lanes *base = exchanges ? reg(run, true, a & SASS_URZ) : reg(run, false, a),
-              *more = exchanges ? &zero : reg(run, true, (int)sass_field(inst, 64, 6)),
-              *value = reg(run, exchanges, (int)sass_field(inst, 32, exchanges ? 6 : 8));
-  add_event(
-      run, (SassEvent){run->pc, __builtin_popcount(lanes),
-                       lane_value(base, lanes) + lane_value(more, lanes) + sass_field(inst, 40, 24),
-                       lane_value(value, lanes)});
-}
-
-static void note_barrier(Run *run, const SassInst *inst, uint32_t lanes) {
-  enum { FROM_REGISTERS = 2 };
-  const bool named = inst->form == FROM_REGISTERS;
-  const Lanes *number = named ? reg(run, false, (int)sass_field(inst, 32, 8)) : &zero;
-  add_event(run, (SassEvent){run->pc, __builtin_popcount(lanes),
-                             named ? lane_value(number, lanes) : sass_field(inst, 54, 4),
-                             sass_field(inst, 42, 12)});
-}
-
-// UTMALDG [UR8], [UR4]: the register behind UR8 has the address of the mbarrier.
-static void note_copy(Run *run, const SassInst *inst, uint32_t lanes) {
-  const Lanes *barrier = reg(run, true, (int)sass_field(inst, 32, 6) + 1);
-  add_event(run, (SassEvent){run->pc, __builtin_popcount(lanes), lane_value(barrier, lanes), 0});
+static void note_event(Run *run, const SassInst *inst, uint32_t lanes) {
+  SassEvent event;
+  if (sass_event_of(inst, run->pc, lanes, value_of, run, &event)) add_event(run, event);
 }
 
 // ---- one instruction ----------------------------------------------------------------------------
@@ -371,10 +349,8 @@ static void check_division(Run *run, const SassInst *inst, uint32_t lanes) {
 }
 
 static void use_mbarrier(Run *run, const SassInst *inst, uint32_t lanes) {
-  enum { ASKS = 2, INITIALISES = 0x1b2 };
-  note_mbarrier(run, inst, lanes);
-  if (inst->form == ASKS && inst->opcode->bits != INITIALISES)
-    set_true(run, inst, false, ~0u, lanes);
+  note_event(run, inst, lanes);
+  if (sass_asks_mbarrier(inst)) set_true(run, inst, false, ~0u, lanes);
 }
 
 static const struct {
@@ -387,14 +363,14 @@ static const struct {
     {0x0b9, read_constant},    // ULDC
     {0x102, check_division},   // FCHK
     {0x119, read_to_lanes},    // S2R
-    {0x11d, note_barrier},     // BAR
+    {0x11d, note_event},       // BAR
     {0x182, read_constant},    // LDC
     {0x183, load_local},       // LDL
     {0x187, store_local},      // STL
     {0x189, shuffle},          // SHFL
     {0x1a7, use_mbarrier},     // SYNCS
     {0x1b2, use_mbarrier},     // SYNCS.EXCH
-    {0x1b4, note_copy},        // UTMALDG
+    {0x1b4, note_event},       // UTMALDG
     {0x1c3, read_to_uniform},  // S2UR
     {0x1c8, get_registers},    // USETMAXREG
 };

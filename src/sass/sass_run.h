@@ -11,7 +11,8 @@
 //   0840 EXIT
 #pragma once
 #include "base/arena.h"
-#include "sass/sass_code.h"
+#include "sass/sass_event.h"
+#include "sass/sass_plan.h"
 
 enum { SASS_LANES = 32, SASS_CONSTANTS = 4096 };
 
@@ -30,14 +31,6 @@ typedef struct SassStretch {
   int first, last;
 } SassStretch;
 
-// One execution of an instruction that orders or copies.
-typedef struct SassEvent {
-  int at;            // the instruction
-  int lanes;         // that carry it out
-  uint32_t address;  // of the mbarrier; of BAR: the barrier's number
-  uint32_t value;    // a wait: the parity; an expectation: bytes; BAR: threads, 0 = all
-} SassEvent;
-
 typedef struct SassWay {
   bool ended;  // the warp came to its end; false: it was given up
   int n_stretches, n_events;
@@ -46,20 +39,16 @@ typedef struct SassWay {
   int64_t instructions;
 } SassWay;
 
-// Told of the first executions of each instruction that accesses memory: byte addresses of the
-// lanes, -1 of those that are not active. `shared`: where a copy writes; NULL of all else, or where
-// that is not known.
-typedef void SassAccess(void *context, int at, const int64_t address[SASS_LANES],
+// Told of executions of instructions that access memory, by a warp of the block: byte addresses of
+// the lanes, -1 of those that are not active. `shared`: where a copy writes; NULL of all else, or
+// where that is not known. sass_run() tells of the first executions of each instruction.
+typedef void SassAccess(void *context, int warp, int at, const int64_t address[SASS_LANES],
                         const int64_t *shared);
 
 typedef struct SassListener {
   SassAccess *access;  // NULL: nobody listens
   void *context;
 } SassListener;
-
-// Found once for a code: the instructions that branches depend on.
-typedef struct SassPlan SassPlan;
-const SassPlan *sass_plan(Arena *arena, const SassCode *code);
 
 SassWay sass_run(Arena *arena, const SassPlan *plan, const SassLaunch *launch, int warp,
                  const SassListener *listener);

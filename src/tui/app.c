@@ -125,14 +125,14 @@ static void take(App *app, const Event *event) {
 // A few trials, no longer than a key may wait; true when they changed what the screen can say.
 static bool idle(App *app) {
   bool news = false;
-  int before = app->session->advice->n_done;
+  int before = app->session->background.advice->n_done;
   int64_t begin = clock_ms();
   for (int i = 0; i < IDLE_STEPS && app->idle_left && clock_ms() - begin < IDLE_MS; i++) {
     bool its = false;
     app->idle_left = view_idle(app->session, &its);
     news |= its;
   }
-  bool first = before < 2 && app->session->advice->n_done >= 2;
+  bool first = before < 2 && app->session->background.advice->n_done >= 2;
   return news || first || !app->idle_left;
 }
 
@@ -260,10 +260,10 @@ static void bind_keys(App *app, const AppOptions *options) {
 static void welcome(App *app, const AppOptions *options) {
   Session *session = app->session;
   const SessionOptions *asked = &options->session;
-  session->fresh = !asked->state && !asked->ladder && !asked->rung && !options->lesson &&
-                   !options->script && !options->n_opened && options->role == CLASS_NONE &&
-                   !session->message[0];
-  if (session->fresh)
+  session->prompt.fresh = !asked->state && !asked->ladder && !asked->rung && !options->lesson &&
+                          !options->script && !options->n_opened && options->role == CLASS_NONE &&
+                          !session->prompt.message[0];
+  if (session->prompt.fresh)
     session_say(session, SAID_NOTE, "new here? Enter opens the lessons, %s lists every key",
                 view_key_name(session, "view help"));
 }

@@ -10,10 +10,10 @@
 #include "banks/engine/formula.h"
 #include "banks/layouts/instruction_descriptor.h"
 #include "banks/layouts/notation.h"
-#include "banks/layouts/register_text.h"
 #include "banks/layouts/smem_descriptor.h"
 #include "banks/layouts/tma_box.h"
-#include "banks/layouts/ttgir.h"
+#include "banks/registers/register_text.h"
+#include "banks/registers/ttgir.h"
 #include "base/str.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -9,10 +9,8 @@
 #include "model/words/schedule_atom.h"
 #include "property.h"
 
-static void add_ladder(EmitCases *cases, const char *path, Diags *diags) {
-  const EmbeddedFile *file = embed_find(cases->arena, path);
-  const Ladder *ladder = ladder_read(cases->arena, file->text, file->size, file->path, diags);
-  ck_assert_msg(ladder != NULL, "%s", diags_text(cases->arena, diags));
+static void add_ladder(EmitCases *cases, const char *path) {
+  const Ladder *ladder = property_read_ladder(path);
   for (int i = 0; i < ladder->n_rungs; i++) {
     const Rung *rung = &ladder->rung[i];
     ck_assert_int_lt(cases->n, EMIT_CASES_MAX);
@@ -22,12 +20,9 @@ static void add_ladder(EmitCases *cases, const char *path, Diags *diags) {
 }
 
 EmitCases emit_cases(Arena *arena) {
-  EmitCases cases = {.arena = arena};
-  Diags diags = diags_new(arena);
-  const EmbeddedFile *gpus = embed_find(arena, "gpus.json");
-  ck_assert(targets_parse(arena, gpus->text, gpus->size, &diags, &cases.targets));
-  EmbeddedList ladders = embed_list(arena, "ladders/");
-  for (int i = 0; i < ladders.count; i++) add_ladder(&cases, ladders.paths[i], &diags);
+  EmitCases cases = {.arena = arena, .targets = *property_gpus()};
+  const EmbeddedList ladders = embed_list(arena, "ladders/");
+  for (int i = 0; i < ladders.count; i++) add_ladder(&cases, ladders.paths[i]);
   return cases;
 }
 

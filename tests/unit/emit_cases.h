@@ -17,7 +17,7 @@ typedef struct EmitCases {
   TargetTable targets;
 } EmitCases;
 
-// Reads the ladders and the table of GPUs; a fault fails the running test.
+// The ladders and the table of GPUs; a fault in them fails the running test.
 EmitCases emit_cases(Arena *arena);
 
 // Of the rung as it stands, or for a problem and a target of the caller's; NULL for a rung that is

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "cli/open/open_compiled.h"
+#include "cli/open/open_parts.h"
 #include "kernels/toolchain/machine/sass.h"
 
 char *machine_case_file(Arena *arena, const char *id, const char *ending, size_t *n) {

@@ -11,7 +11,7 @@
 //
 // Suites that wait for other processes most of their time run one at a time beside those that
 // compute. TEST_JOBS=3 runs three at a time, and one that waits; TEST_JOBS=0 runs all in this
-// process, for a debugger.
+// process, for a debugger. TEST_STOP=1 ends all with the first suite that fails.
 #include <check.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "kept_tool.h"
 #include "stress.h"
 
 // What AddressSanitizer keeps of each allocation, a stack of 30 calls, and the 256 MiB of freed
@@ -220,10 +221,20 @@ static void start_some(int at_once) {
     start(next);
 }
 
+static void end_all(void) {
+  for (Job *job = jobs; job < jobs + N_JOBS; job++)
+    if (job->pid > 0) kill(job->pid, SIGKILL);
+}
+
 static Counts run_apart(int at_once) {
   Counts total = {0};
+  const bool stops = getenv("TEST_STOP") != NULL;
   for (start_some(at_once); count_running(false) + count_running(true) > 0; start_some(at_once)) {
     reap(&total);
+    if (stops && total.failures + total.errors > 0) {
+      end_all();
+      break;
+    }
     nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
   }
   return total;
@@ -244,6 +255,7 @@ static Counts run_here(void) {
 int main(int argc, char **argv) {
   if (!choose(argc, argv)) return 2;
   setenv("GEMMVIEW_GPU", "", 1);  // what is read is the same with a GPU and without
+  kept_tool_begin();
   qsort(jobs, N_JOBS, sizeof jobs[0], compare_jobs);
   for (Job *job = jobs; job < jobs + N_JOBS; job++)
     job->waits = PLACE_IN(waiting, job->name) < (int)(sizeof waiting / sizeof *waiting);

@@ -21,14 +21,57 @@ Arena *property_data, *property_arena;
 static Arena *of_a_run;  // what one run took, the next one takes again
 TargetTable property_targets;
 
+// ---- files, which a process reads once ----------------------------------------------------------
+
+static Arena *of_files(void) {
+  static Arena *arena;
+  if (!arena) arena = arena_new("test property files");
+  return arena;
+}
+
+const TargetTable *property_gpus(void) {
+  static TargetTable targets;
+  if (targets.count) return &targets;
+  const EmbeddedFile *file = embed_find(of_files(), "gpus.json");
+  Diags diags = diags_new(of_files());
+  ck_assert_ptr_nonnull(file);
+  ck_assert(targets_parse(of_files(), file->text, file->size, &diags, &targets));
+  return &targets;
+}
+
+const Ladder *property_read_ladder(const char *path) {
+  enum { LADDERS_MAX = 32 };
+  static struct {
+    const char *path;
+    const Ladder *ladder;
+  } known[LADDERS_MAX];
+  static int n;
+  for (int i = 0; i < n; i++)
+    if (strcmp(known[i].path, path) == 0) return known[i].ladder;
+  const char *its_path = arena_strdup(of_files(), path);
+  const EmbeddedFile *file = embed_find(of_files(), its_path);
+  Diags diags = diags_new(of_files());
+  ck_assert_msg(file && n < LADDERS_MAX, "%s", path);
+  const Ladder *ladder = ladder_read(of_files(), file->text, file->size, its_path, &diags);
+  ck_assert_msg(ladder != NULL, "%s", diags_text(of_files(), &diags));
+  known[n].path = its_path;
+  known[n++].ladder = ladder;
+  return ladder;
+}
+
+const Ladder *property_ladder(const char *name) {
+  char path[64];
+  snprintf(path, sizeof path, "ladders/%s.json", name);
+  return property_read_ladder(path);
+}
+
+// ---- the fixture --------------------------------------------------------------------------------
+
 void property_setup(void) {
   property_data = arena_new("test property data");
   property_arena = arena_new("test property");
   of_a_run = arena_new("test property runs");
-  const EmbeddedFile *file = embed_find(property_data, "gpus.json");
-  Diags diags = diags_new(property_data);
-  ck_assert_ptr_nonnull(file);
-  ck_assert(targets_parse(property_data, file->text, file->size, &diags, &property_targets));
+  property_targets = *property_gpus();
 }
 
 void property_teardown(void) {
@@ -40,18 +83,6 @@ void property_teardown(void) {
 uint64_t property_seed(void) {
   const char *given = getenv("GEMMVIEW_SEED");
   return given ? strtoull(given, NULL, 10) : default_seed;
-}
-
-const Ladder *property_read_ladder(const char *path) {
-  const EmbeddedFile *file = embed_find(property_data, path);
-  Diags diags = diags_new(property_data);
-  const Ladder *ladder = ladder_read(property_data, file->text, file->size, path, &diags);
-  ck_assert_msg(ladder != NULL, "%s", diags_text(property_data, &diags));
-  return ladder;
-}
-
-const Ladder *property_ladder(const char *name) {
-  return property_read_ladder(arena_printf(property_data, "ladders/%s.json", name));
 }
 
 const Model *property_rung(const char *name, const char *rung, const char *knobs) {

@@ -20,6 +20,8 @@ void property_teardown(void);
 // GEMMVIEW_SEED=… runs other random schedules than those of the test of every day.
 uint64_t property_seed(void);
 
+// The files of the program, read once by a process; no fixture is needed.
+const TargetTable *property_gpus(void);
 const Ladder *property_read_ladder(const char *path);
 const Ladder *property_ladder(const char *name);  // a built-in one: "blackwell"
 // A rung of a built-in ladder by its name, "blackwell" and "pair", with what `knobs` says besides.

@@ -3,21 +3,25 @@
 //
 //   for (int i = 0; i < stress_count(50, 1000); i++) …
 //
-// GEMMVIEW_STRESS=1 is all of it, GEMMVIEW_STRESS=0.1 a tenth, but never less than the sample; CI
-// asks for a thousandth.
+// GEMMVIEW_STRESS=1 is all of it, GEMMVIEW_STRESS=0.1 a tenth, but never less than the sample. From
+// 0.001 on, which the long CI asks for, everything has its turn that is asked in turns; CI asks for
+// less than that, and where `make test` asks one in 9 it asks one in 3.
 #pragma once
 #include <check.h>
 #include <stdbool.h>
 
+// Everything has its turn: `make stress` and the long CI.
 bool stress_is_on(void);
-// More than CI asks for: what takes a minute or more each time.
+// More than the long CI asks for: what takes a minute or more each time.
 bool stress_is_whole(void);
 int stress_count(int sampled, int whole);
-// n, and in `make test` one in so many, rounded up.
+// n, in `make test` one in so many and in CI one in the root of that, rounded up.
 int stress_part(int n, int one_in);
-// Whether it is this one's turn: one in so many is asked in `make test`, all are in `make stress`.
+// Whether it is this one's turn: one in so many is asked in `make test`, one in the root of that in
+// CI, all are in `make stress`.
 bool stress_has_turn(int which, int one_in);
-// The same of what is dear: in CI one in `in_ci` is asked, in `make stress` and the long CI all.
+// The same of what is dear: in CI, and in the long CI's `make test`, one in `in_ci` is asked, in
+// `make stress` all.
 bool stress_has_dear_turn(int which, int one_in, int in_ci);
 // A test of n cases: of every so many one is asked in `make test`, of the next such test the next
 // ones, and all are in `make stress`.
@@ -28,8 +32,9 @@ double stress_patience(void);
 // Where the machine is emulated, and each second there is ten here, what runs most samples less;
 // what it leaves out has run on the machine that emulates.
 bool stress_is_emulated(void);
-// Processes that want to run, for each processor; at least 1. Limits of time that passes grow with
-// it: on a machine where four processes share each processor all may take four times as long.
+// Processes that want to run, now and in the last minute, for each processor; at least 1. Limits of
+// time that passes grow with it: on a machine where four processes share each processor all may
+// take four times as long.
 double stress_crowd(void);
 // A limit of time that passes, stretched by both.
 double stress_wall(double limit);

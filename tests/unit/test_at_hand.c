@@ -60,7 +60,7 @@ static HistoryCalibration slow_shared(const char *gpu) {
 START_TEST(estimates_go_by_what_was_fitted_here) {
   at_hand_take(session, &h200);
   ck_assert(session_set_text(session, "M=2048,N=1024", &diags));
-  const Model *model = session->now.picture->model;
+  const Model *model = session_model(session);
   const Estimate before = session_estimate(session, model);
   ck_assert_ptr_null(before.fit);
   ck_assert(shows("TFLOP/s stand-in ±13 %"));
@@ -78,7 +78,7 @@ START_TEST(estimates_go_by_what_was_fitted_here) {
   ck_assert(shows("TFLOP/s stand-in ±17 % on 212 points"));
   while (session_idle(session)) {
   }
-  const Trial *up = advice_find(session->advice, KNOB_BM, 1);
+  const Trial *up = advice_find(session->background.advice, KNOB_BM, 1);
   ck_assert_ptr_eq(up->stand_in.fit, after.fit);
   view_show(session, view_find("measure"));
   ck_assert(shows("┊ clock ~stand-in ±17 % on 212 points"));
@@ -89,9 +89,9 @@ START_TEST(estimates_go_by_what_was_fitted_here) {
   }
   ck_assert(shows("stand-in ±17 % on 212 points"));
   ck_assert(session_set_text(session, "TARGET=h100", &diags));
-  ck_assert_ptr_null(session_estimate(session, session->now.picture->model).fit);
+  ck_assert_ptr_null(session_estimate(session, session_model(session)).fit);
   ck_assert(session_set_text(session, "TARGET=h200,ATOM_KIND=mma_m16n8k8_tf32", &diags));
-  ck_assert_ptr_null(session_estimate(session, session->now.picture->model).fit);
+  ck_assert_ptr_null(session_estimate(session, session_model(session)).fit);
 }
 END_TEST
 
@@ -135,16 +135,16 @@ START_TEST(what_was_tuned_is_one_key_away) {
   ck_assert(drive_keys(session, canvas, "A", &diags));
   ck_assert_int_eq(session_edits(session), 0);
   at_hand_take_best(session, &row);
-  session->message[0] = 0;
+  session->prompt.message[0] = 0;
   while (session_idle(session)) {
   }
   drive_frame(session, canvas);
   golden_check(arena_printf(arena, "screens/%s.txt", tuned_sizes[_i].name),
                export_text(arena, canvas));
   ck_assert(drive_keys(session, canvas, "A", &diags));
-  ck_assert_int_eq(session->now.schedule.value[KNOB_FM], 16);
-  ck_assert_int_eq(session->now.schedule.value[KNOB_CELL_GROUP], 4);
-  ck_assert_str_eq(session->message, "tuned by ana, 2026-11-18; u takes it back");
+  ck_assert_int_eq(session->doc.now.schedule.value[KNOB_FM], 16);
+  ck_assert_int_eq(session->doc.now.schedule.value[KNOB_CELL_GROUP], 4);
+  ck_assert_str_eq(session->prompt.message, "tuned by ana, 2026-11-18; u takes it back");
   ck_assert(!shows("tuned ("));
   ck_assert(drive_keys(session, canvas, "u", &diags));
   ck_assert_int_eq(session_edits(session), 0);
@@ -159,16 +159,17 @@ END_TEST
 START_TEST(the_explorer_stands_on_it) {
   session_step_knob(session, KNOB_FM, 1);
   at_hand_take(session, &h100);
-  ck_assert_str_eq(session->message, "for the GPU at hand, NVIDIA H100 80GB HBM3: TARGET=h100");
-  ck_assert_str_eq(session->now.picture->model->target->id, "h100");
+  ck_assert_str_eq(session->prompt.message,
+                   "on the GPU at hand, NVIDIA H100 80GB HBM3: TARGET=h100");
+  ck_assert_str_eq(session_model(session)->target->id, "h100");
   ck_assert_int_eq(session_edits(session), 1);
   ck_assert(shows("H100 SXM5 80GB"));
-  session_go_rung(session, session->rung - 1);
-  ck_assert_str_eq(session->now.schedule.target, "h100");
+  session_go_rung(session, session->doc.rung - 1);
+  ck_assert_str_eq(session->doc.now.schedule.target, "h100");
   ck_assert_int_eq(session_edits(session), 0);
-  while (session_undo(session)) ck_assert_str_eq(session->now.schedule.target, "h100");
+  while (session_undo(session)) ck_assert_str_eq(session->doc.now.schedule.target, "h100");
   session_go_ladder(session, "hgemm", &diags);
-  ck_assert_str_eq(session->now.schedule.target, "h100");
+  ck_assert_str_eq(session->doc.now.schedule.target, "h100");
 }
 END_TEST
 
@@ -176,30 +177,30 @@ START_TEST(what_was_asked_for_stays) {
   teardown();
   open_session(&(SessionOptions){.state = "BM=16,BN=16,FM=8,FN=8,TARGET=a100"});
   at_hand_take(session, &h100);
-  ck_assert_str_eq(session->now.schedule.target, "a100");
-  ck_assert_str_eq(session->message,
+  ck_assert_str_eq(session->doc.now.schedule.target, "a100");
+  ck_assert_str_eq(session->prompt.message,
                    "this is a100; the GPU at hand is NVIDIA H100 80GB HBM3: TARGET=h100");
 }
 END_TEST
 
 START_TEST(without_one_it_is_said_what_is_shown) {
   at_hand_take(session, &none);
-  ck_assert_str_eq(session->message, "no GPU at hand: shown for h200");
-  session->message[0] = '\0';
+  ck_assert_str_eq(session->prompt.message, "no GPU at hand: shown for h200");
+  session->prompt.message[0] = '\0';
   at_hand_take(session, &none);  // the worker was started again
-  ck_assert_str_eq(session->message, "");
-  ck_assert_str_eq(session->now.schedule.target, "h200");
+  ck_assert_str_eq(session->prompt.message, "");
+  ck_assert_str_eq(session->doc.now.schedule.target, "h200");
   at_hand_take(session, &h100);  // another worker has one
-  ck_assert_str_eq(session->now.schedule.target, "h100");
+  ck_assert_str_eq(session->doc.now.schedule.target, "h100");
   at_hand_take(session, &h200);
-  ck_assert_str_eq(session->device.name, h100.name);
+  ck_assert_str_eq(session->background.device.name, h100.name);
 }
 END_TEST
 
 START_TEST(views_take_the_word_of_the_driver) {
   at_hand_take(session, &h200);
-  ck_assert(strstr(session->message, "they count") != NULL);
-  ck_assert_int_eq(session->now.picture->model->target->l2_bytes, 41943040);
+  ck_assert(strstr(session->prompt.message, "its word counts") != NULL);
+  ck_assert_int_eq(session_model(session)->target->l2_bytes, 41943040);
   view_show(session, view_find("grid"));
   ck_assert_msg(shows("40 MiB") || shows("40.0 MiB"), "%s", export_text(arena, canvas));
 }

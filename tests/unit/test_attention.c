@@ -13,6 +13,7 @@
 #include "model/interp/breakage.h"
 #include "model/interp/interp.h"
 #include "model/interp/interp_machine.h"
+#include "model/ir/find_op.h"
 #include "model/ir/notation/parse.h"
 #include "model/ir/notation/print.h"
 #include "model/ir/program.h"
@@ -311,8 +312,8 @@ END_TEST
 // them there, or the one wait behind which they are written again.
 static void check_weights(OpKind cut_kind, FindingKind finding) {
   Program *program = program_clone(arena, model_of(TILES)->program);
-  Stmt **link = stmt_find_multiply(&program->product[1], &slab_loop(program)->body);
-  Stmt **last = &slab_loop(program)->body;
+  Stmt **link = stmt_find_multiply(&program->product[1], &program_slab_loop(program)->body);
+  Stmt **last = &program_slab_loop(program)->body;
   while (*last != *link && (*last)->next != *link) last = &(*last)->next;
   if (cut_kind == OP_WG_WAIT) last = stmt_find_link(link, OP_WG_WAIT, ROLE_COUNT);
   ck_assert_int_eq((*last)->op.kind, cut_kind);
@@ -362,7 +363,7 @@ static bool some_unseen(int64_t q, int64_t t) {
 START_TEST(a_mask_is_for_blocks_on_the_diagonal) {
   const Program *program = model_of(FUSED "M=72,N=96,K=32,WM=2,FN=4,CAUSAL=1")->program;
   const Product *scores = &program->product[0];
-  const Stmt *mask = slab_loop(program)->body;
+  const Stmt *mask = program_slab_loop(program)->body;
   while (mask->kind != STMT_IF) mask = mask->next;
   ck_assert_ptr_nonnull(stmt_find_op(mask->body, OP_INIT, ROLE_SCORE));
   const Digit *q = scores->axis[AXIS_M]->digit, *t = scores->axis[AXIS_N]->digit;

@@ -309,12 +309,12 @@ static const struct {
 START_TEST(the_live_editor_says_why) {
   Session *session = open_swizzle();
   Canvas *canvas = canvas_new(arena, 40, 120, false);
-  const char *state = arena_strdup(arena, schedule_text(arena, &session->now.schedule));
+  const char *state = arena_strdup(arena, schedule_text(arena, &session->doc.now.schedule));
   const char *screen = type_layout(session, canvas, typed[_i].layout);
   ck_assert_msg(strstr(screen, typed[_i].says) != NULL, "%s: \"%s\" is not on\n%.2500s",
                 typed[_i].layout, typed[_i].says, screen);
   ck_assert(drive_keys(session, canvas, "Esc", &diags));
-  ck_assert_str_eq(schedule_text(arena, &session->now.schedule), state);
+  ck_assert_str_eq(schedule_text(arena, &session->doc.now.schedule), state);
   explorer_close(session);
 }
 END_TEST
@@ -327,7 +327,8 @@ START_TEST(the_live_editor_survives_long_texts) {
     const char *screen = type_layout(session, canvas, texts[i]);
     ck_assert_msg(strstr(screen, "trial") == NULL, "it was laid out\n%.3000s", screen);
     ck_assert(drive_keys(session, canvas, "Enter Enter", &diags));
-    ck_assert(session->now.schedule.layout[0][0] == 0 && session->now.schedule.layout[1][0] == 0);
+    ck_assert(session->doc.now.schedule.layout[0][0] == 0 &&
+              session->doc.now.schedule.layout[1][0] == 0);
     ck_assert(drive_keys(session, canvas, "Esc", &diags));
   }
   explorer_close(session);
@@ -339,13 +340,13 @@ START_TEST(a_solution_is_applied_and_undone) {
   Session *session = open_swizzle();
   Canvas *canvas = canvas_new(arena, 24, 80, false);
   drive_frame(session, canvas);
-  const char *before = arena_strdup(arena, schedule_text(arena, &session->now.schedule));
+  const char *before = arena_strdup(arena, schedule_text(arena, &session->doc.now.schedule));
   ck_assert(drive_keys(session, canvas, "G s Enter", &diags));
-  ck_assert(!session->now.reasons);
-  ck_assert_str_ne(schedule_text(arena, &session->now.schedule), before);
+  ck_assert(!session->doc.now.reasons);
+  ck_assert_str_ne(schedule_text(arena, &session->doc.now.schedule), before);
   ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), "256   4"));
   ck_assert(drive_keys(session, canvas, "u", &diags));
-  ck_assert_str_eq(schedule_text(arena, &session->now.schedule), before);
+  ck_assert_str_eq(schedule_text(arena, &session->doc.now.schedule), before);
   explorer_close(session);
 }
 END_TEST

@@ -10,7 +10,7 @@
 #include "tui/frame/explorer.h"
 #include "tui/frame/palette.h"
 #include "tui/frame/view.h"
-#include "tui/views/memory/banks_own.h"
+#include "tui/views/memory/banks_view.h"
 
 Suite *suite_banks_view(void);
 
@@ -76,7 +76,7 @@ END_TEST
 START_TEST(an_expression_comes_in_by_the_prompt) {
   view_show(session, view_find("explore"));
   run("banks lds32 (tid % 8) * 32 + lane/8");
-  ck_assert_str_eq(view_table[session->view].name, "banks");
+  ck_assert_str_eq(view_table[session->at.view].name, "banks");
   ck_assert(shows("YOURS  LDS  (tid % 8) * 32 + lane/8  index of f32, 4 B each"));
   ck_assert(shows("8-WAY  8 wavefronts, ideal 1"));
   ck_assert(shows("write  i ^ ((i >> 3) & 28)"));
@@ -158,7 +158,7 @@ START_TEST(a_debugger_s_addresses_are_pasted) {
   ck_assert(shows("write  addr ^ ((addr >> "));
   // The same through the prompt, where lines have become one.
   keys("e");
-  while (session->field.text[0]) keys("Ctrl-U");
+  while (session->prompt.field.text[0]) keys("Ctrl-U");
   paste(lines.text);
   keys("Enter");
   ck_assert(shows("32-WAY  32 wavefronts, ideal 1"));
@@ -181,7 +181,7 @@ START_TEST(the_command_line_s_words_mean_the_same) {
   ck_assert(shows("byte offsets"));
   ck_assert(shows("free  4 wavefronts, ideal 4"));
   ck_assert(shows("Nothing to gain"));
-  const ViewBody *body = view_table[session->view].body;
+  const ViewBody *body = view_table[session->at.view].body;
   ck_assert(!body->takes("--list") && !body->takes("--op lds32 --addr lane*4 --json"));
   ck_assert(body->takes("lds32 lane - -lane"));
 }

@@ -78,8 +78,8 @@ static Order order_of(const Calibration *calibration, int64_t m, int64_t n) {
     roofline[order.n] = recorded.roofline_ns[i];
     measured[order.n++] = recorded.point[i].time_ns;
   }
-  order.fitted = rank_correlation(arena, fitted, measured, order.n);
-  order.roofline = rank_correlation(arena, roofline, measured, order.n);
+  order.fitted = calibration_rank_correlation(arena, fitted, measured, order.n);
+  order.roofline = calibration_rank_correlation(arena, roofline, measured, order.n);
   return order;
 }
 
@@ -169,11 +169,12 @@ END_TEST
 START_TEST(ranks_of_equal_values_are_shared) {
   const double up[] = {1, 2, 3, 4}, down[] = {9, 7, 5, 1}, tied[] = {1, 2, 2, 3},
                same[] = {5, 5, 5, 5};
-  ck_assert_double_eq_tol(rank_correlation(arena, up, up, 4), 1, 1e-12);
-  ck_assert_double_eq_tol(rank_correlation(arena, up, down, 4), -1, 1e-12);
+  ck_assert_double_eq_tol(calibration_rank_correlation(arena, up, up, 4), 1, 1e-12);
+  ck_assert_double_eq_tol(calibration_rank_correlation(arena, up, down, 4), -1, 1e-12);
   // Ranks -1.5 -0.5 0.5 1.5 and -1.5 0 0 1.5: 4.5 / √(5 · 4.5).
-  ck_assert_double_eq_tol(rank_correlation(arena, up, tied, 4), 4.5 / sqrt(22.5), 1e-12);
-  ck_assert(rank_correlation(arena, up, same, 4) == 0);
+  ck_assert_double_eq_tol(calibration_rank_correlation(arena, up, tied, 4), 4.5 / sqrt(22.5),
+                          1e-12);
+  ck_assert(calibration_rank_correlation(arena, up, same, 4) == 0);
 }
 END_TEST
 

@@ -142,6 +142,38 @@ START_TEST(test_newer_version_is_refused) {
 }
 END_TEST
 
+// Two rows where one and a half fit behind the header: the second would be read behind the bytes.
+START_TEST(test_a_table_ends_within_the_bytes) {
+  enum { HEADER = 32, BYTES = HEADER + 36 };
+  const char *why;
+  unsigned char *bytes = calloc(1, BYTES);  // of its own, so that a byte behind it is seen
+  memcpy(bytes, written.text, HEADER);
+  seal_put(bytes + 12, 2);
+  seal_put(bytes + 16, BYTES);
+  seal_put(bytes + 28, capsule_crc(0, bytes, 28));
+  ck_assert_ptr_null(read_bytes(arena, bytes, BYTES, &why));
+  ck_assert_str_eq(why, "k.capsule: its table does not fit into it");
+  free(bytes);
+}
+END_TEST
+
+// The first number that stands for no content.
+START_TEST(test_content_of_no_kind_is_refused) {
+  const char *why;
+  CapsuleRun runs[] = {{CAPSULE_ZEROS, 0, 8, NULL}};
+  CapsuleMemory memory[] = {{CAPSULE_ALLOCATION, "a", 0x7f0000000000, 8, runs, NULL, 1, 0}};
+  Capsule capsule = a_capsule();
+  capsule.memory = memory, capsule.n_memory = 1;
+  for (int content = CAPSULE_LEFT_OUT; content <= CAPSULE_CONTENTS; content++) {
+    Str out = str_new(arena);
+    runs[0].content = (CapsuleContent)content;
+    ck_assert(capsule_write(arena, &capsule, collect, &out));
+    const bool is_read = read_bytes(arena, out.text, out.length, &why) != NULL;
+    ck_assert_msg(is_read == (content < CAPSULE_CONTENTS), "%d: %s", content, why);
+  }
+}
+END_TEST
+
 // One byte changed: a check sum differs, wherever it stands.
 START_TEST(test_any_changed_byte_is_refused) {
   for (size_t at = 0; at < written.length; at++) {
@@ -193,6 +225,8 @@ Suite *suite_capsule(void) {
   tcase_add_test(tc, test_cut_anywhere_is_refused);
   tcase_add_test(tc, test_more_behind_it_is_refused);
   tcase_add_test(tc, test_newer_version_is_refused);
+  tcase_add_test(tc, test_a_table_ends_within_the_bytes);
+  tcase_add_test(tc, test_content_of_no_kind_is_refused);
   tcase_add_test(tc, test_any_changed_byte_is_refused);
   tcase_add_test(tc, test_mutants_are_read_or_refused);
   suite_add_tcase(suite, tc);

@@ -37,10 +37,10 @@ static void teardown(void) {
 // ---- what is shipped ----------------------------------------------------------------------------
 
 START_TEST(every_claim_is_computed) {
-  for (int i = 0; i < session->n_ladders; i++) {
-    const Published *said = published_of(session, session->ladders[i]);
-    ck_assert_msg(!said->trouble, "%s: %s", session->ladders[i]->name, said->trouble);
-    ck_assert_ptr_eq(said, published_of(session, session->ladders[i]));
+  for (int i = 0; i < session->doc.n_ladders; i++) {
+    const Published *said = published_of(session, session->doc.ladders[i]);
+    ck_assert_msg(!said->trouble, "%s: %s", session->doc.ladders[i]->name, said->trouble);
+    ck_assert_ptr_eq(said, published_of(session, session->doc.ladders[i]));
     for (int r = 0; r < said->list->n; r++) {
       const ClaimFound *found = &said->found[r];
       ck_assert_ptr_null(strchr(found->why, '{'));
@@ -88,7 +88,7 @@ static const struct {
 
 START_TEST(claims_are_judged) {
   ck_assert(session_go_ladder(session, known[_i].ladder, &diags));
-  const Published *said = published_of(session, session->ladder);
+  const Published *said = published_of(session, session->doc.ladder);
   int at = 0;
   while (at < said->list->n && !str_equal(said->list->row[at].what, known[_i].what)) at++;
   ck_assert_msg(at < said->list->n, "nothing is claimed of: %s", known[_i].what);
@@ -169,8 +169,8 @@ END_TEST
 // The same of all that is shipped; and whoever reads it as data has the share.
 START_TEST(shipped_figures_above_a_limit_are_told) {
   int n = 0;
-  for (int i = 0; i < session->n_ladders; i++) {
-    const Published *said = published_of(session, session->ladders[i]);
+  for (int i = 0; i < session->doc.n_ladders; i++) {
+    const Published *said = published_of(session, session->doc.ladders[i]);
     for (int r = 0; r < said->list->n; r++) {
       const ClaimRow *row = &said->list->row[r];
       const ClaimFound *found = &said->found[r];
@@ -245,8 +245,8 @@ START_TEST(enter_goes_where_the_claim_was_made) {
   view_show(session, view_find("measure"));
   drive_frame(session, canvas);
   ck_assert(drive_keys(session, canvas, "Left Left Left Enter", &diags));
-  const Published *said = published_of(session, session->ladder);
-  ck_assert(schedule_same(&session->now.schedule, &said->list->row[0].schedule));
+  const Published *said = published_of(session, session->doc.ladder);
+  ck_assert(schedule_same(&session->doc.now.schedule, &said->list->row[0].schedule));
 }
 END_TEST
 
@@ -275,7 +275,7 @@ static void check_waiting_rows(const Published *said) {
 // have ended each row says what it says to those who wait.
 START_TEST(rows_that_ask_for_a_run_come_later) {
   ck_assert(session_go_ladder(session, "blackwell", &diags));
-  const Published *said = published_so_far(session, session->ladder);
+  const Published *said = published_so_far(session, session->doc.ladder);
   ck_assert_int_eq(waiting(said), 4);
   ck_assert(published_is_under_way(session));
   check_waiting_rows(said);
@@ -284,7 +284,7 @@ START_TEST(rows_that_ask_for_a_run_come_later) {
   ck_assert_int_eq(waiting(said), 0);
 
   Session *other = explorer_open(&(SessionOptions){.ladder = "blackwell"}, &diags);
-  const Published *whole = published_of(other, other->ladder);
+  const Published *whole = published_of(other, other->doc.ladder);
   ck_assert(!published_is_under_way(other) && whole->list->n == said->list->n);
   for (int i = 0; i < said->list->n; i++)
     ck_assert_msg(same_found(&said->found[i], &whole->found[i]), "%s: %s", said->list->row[i].what,
@@ -297,9 +297,9 @@ END_TEST
 // it.
 START_TEST(a_run_that_is_under_way_is_in_nobodys_way) {
   ck_assert(session_go_ladder(session, "blackwell", &diags));
-  published_so_far(session, session->ladder);
+  published_so_far(session, session->doc.ladder);
   ck_assert(session_go_ladder(session, "fp32", &diags));
-  const Published *other = published_so_far(session, session->ladder);
+  const Published *other = published_so_far(session, session->doc.ladder);
   ck_assert(other->list->n > 0 && waiting(other) == 0);
   ck_assert(published_is_under_way(session));
 }

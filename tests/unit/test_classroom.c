@@ -97,31 +97,32 @@ START_TEST(steps_and_knobs_are_pushed) {
   ck_assert_int_eq(end_run(&end[1])->step, 4);
   session_set_knob(end[0].session, KNOB_FM, 4);
   ends_settle(end, 2);
-  ck_assert_int_eq(end[1].session->now.schedule.value[KNOB_FM], 4);
+  ck_assert_int_eq(end[1].session->doc.now.schedule.value[KNOB_FM], 4);
   // A follower's own knobs stay until the teacher turns one.
   session_set_knob(end[1].session, KNOB_FN, 2);
   ends_settle(end, 2);
-  ck_assert_int_eq(end[1].session->now.schedule.value[KNOB_FN], 2);
+  ck_assert_int_eq(end[1].session->doc.now.schedule.value[KNOB_FN], 2);
   ck_assert(tutor_open(end[0].session, "banks", 2, &class_diags));
   ends_settle(end, 2);
   ck_assert_str_eq(end_run(&end[1])->lesson->name, "banks");
-  ck_assert(schedule_same(&end[0].session->now.schedule, &end[1].session->now.schedule));
+  ck_assert(schedule_same(&end[0].session->doc.now.schedule, &end[1].session->doc.now.schedule));
   // Half a guess does not become one of the next step.
   view_show(end[1].session, view_find("lesson"));
   drive_frame(end[1].session, end[1].canvas);
   ck_assert(drive_keys(end[1].session, end[1].canvas, "Enter 4", &class_diags));
-  ck_assert_str_eq(end[1].session->field.text, "4");
+  ck_assert_str_eq(end[1].session->prompt.field.text, "4");
   ck_assert(tutor_go(end[0].session, 3));
   ends_settle(end, 2);
-  ck_assert_str_eq(end[1].session->field.text, "");
+  ck_assert_str_eq(end[1].session->prompt.field.text, "");
   ck_assert(drive_keys(end[1].session, end[1].canvas, "8 Enter", &class_diags));
   ck_assert_str_eq(end_run(&end[1])->guess, "8");
   // Who looks elsewhere is told, and stays there.
   view_show(end[1].session, view_find("banks"));
   ck_assert(tutor_go(end[0].session, 2));
   ends_settle(end, 2);
-  ck_assert_int_eq(end[1].session->view, view_find("banks"));
-  ck_assert_str_eq(end[1].session->message, "the class is at banks, step 3; 0 goes there");
+  ck_assert_int_eq(end[1].session->at.view, view_find("banks"));
+  ck_assert_str_eq(end[1].session->prompt.message,
+                   "the class goes on with banks, step 3; 0 goes there");
   view_show(end[1].session, view_find("lesson"));
   // The pages are the teacher's.
   view_run(end[1].session, "step-next", NULL);
@@ -163,11 +164,11 @@ START_TEST(making_is_judged_at_once_and_counted) {
   // What is being made is not taken away, until the teacher shows a schedule.
   session_set_knob(end[0].session, KNOB_FM, 4);
   ends_settle(end, 3);
-  ck_assert_int_eq(end[1].session->now.schedule.value[KNOB_FM], 8);
+  ck_assert_int_eq(end[1].session->doc.now.schedule.value[KNOB_FM], 8);
   tutor_reveal(end[0].session);
   ends_settle(end, 3);
   ck_assert(end_run(&end[1])->revealed);
-  ck_assert_int_eq(end[1].session->now.schedule.value[KNOB_FM], 4);
+  ck_assert_int_eq(end[1].session->doc.now.schedule.value[KNOB_FM], 4);
   for (int i = 0; i < 3; i++) end_leave(&end[i]);
 }
 END_TEST
@@ -179,16 +180,16 @@ START_TEST(an_answer_brings_its_knobs) {
   session_set_knob(end[1].session, KNOB_FM, 4);
   tutor_reveal(end[0].session);
   ends_settle(end, 2);
-  ck_assert_int_eq(end[0].session->now.schedule.value[KNOB_PAD_SMEM], 2);
+  ck_assert_int_eq(end[0].session->doc.now.schedule.value[KNOB_PAD_SMEM], 2);
   end[2] = end_join("padding", "late");
   ends_settle(end, 3);
   for (int i = 1; i < 3; i++) {
-    ck_assert(schedule_same(&end[i].session->now.schedule, &end[0].session->now.schedule));
-    ck_assert(end_run(&end[i])->revealed && end[i].session->comparing);
+    ck_assert(schedule_same(&end[i].session->doc.now.schedule, &end[0].session->doc.now.schedule));
+    ck_assert(end_run(&end[i])->revealed && end[i].session->doc.comparing);
   }
   session_set_knob(end[0].session, KNOB_PAD_SMEM, 3);
   ends_settle(end, 3);
-  ck_assert_int_eq(end[2].session->now.schedule.value[KNOB_PAD_SMEM], 3);
+  ck_assert_int_eq(end[2].session->doc.now.schedule.value[KNOB_PAD_SMEM], 3);
   for (int i = 0; i < 3; i++) end_leave(&end[i]);
 }
 END_TEST

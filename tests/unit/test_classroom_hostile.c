@@ -8,6 +8,7 @@
 
 #include "base/str.h"
 #include "classroom_harness.h"
+#include "stress.h"
 #include "tui/frame/class_socket.h"
 
 static int stranger(void) {
@@ -136,7 +137,7 @@ START_TEST(random_bytes_never_harm_the_teacher) {
       "{",        "}", "\"type\"", ":",     "\"guess\"", ",", "\"hello\"", "\"name\"", "\n",
       "\"step\"", "3", "\"\"",     "\x1b[", "\xff",      "[", "null",      "1e999",    "-"};
   uint64_t state = 99 + (uint64_t)_i;
-  int rounds = getenv("GEMMVIEW_STRESS") ? 5000 : 150;
+  int rounds = stress_count(450, 5000);
   ends_settle(end, 2);
   for (int i = 0; i < rounds; i++) {
     int fd = stranger();
@@ -194,7 +195,7 @@ START_TEST(an_unknown_lesson_or_state_is_told_not_followed) {
       "{\"type\":\"step\",\"lesson\":\"bnaks\",\"step\":3,\"state\":\"\",\"revealed\":false}\n";
   say(fd, lines, strlen(lines));
   classroom_poll(ana.class);
-  ck_assert_ptr_nonnull(strstr(ana.session->message, "no lesson \"bnaks\""));
+  ck_assert_ptr_nonnull(strstr(ana.session->prompt.message, "no lesson \"bnaks\""));
   lines =
       "{\"type\":\"step\",\"lesson\":\"banks\",\"step\":3,\"state\":\"BM=x\",\"revealed\":false}\n"
       "{\"type\":\"step\",\"lesson\":\"banks\",\"step\":3,\"state\":\"BM=1000,BN=1000\","

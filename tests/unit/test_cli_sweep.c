@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/embed.h"
 #include "base/str.h"
 #include "cli/common/tables/sweep.h"
 #include "cli_harness.h"
 #include "kernels/device/history/recorded.h"
+#include "property.h"
 
 Suite *suite_cli_sweep(void);
 
@@ -18,8 +18,7 @@ static Diags diags;
 static void setup(void) {
   arena = arena_new("test cli sweep");
   diags = diags_new(arena);
-  const EmbeddedFile *file = embed_find(arena, "gpus.json");
-  ck_assert(targets_parse(arena, file->text, file->size, &diags, &targets));
+  targets = *property_gpus();
 }
 static void teardown(void) { arena_free(arena); }
 

@@ -208,7 +208,7 @@ static Session *open_idle(Diags *diags) {
 static int answer_all(Session *session, ClockWanted *asked, int max) {
   int n = 0;
   while (n < max && clock_ahead_next(session, is_not_asked, NULL, &asked[n])) {
-    results_add_clock(&session->results, asked[n].key,
+    results_add_clock(&session->background.results, asked[n].key,
                       &(ClockedSpeed){30 - n * 0.1, 27, 33, false});
     n++;
   }
@@ -220,15 +220,15 @@ START_TEST(the_state_comes_first_then_its_neighbours_then_what_is_worth_trying) 
   static ClockWanted asked[MOST];
   Diags diags = diags_new(property_arena);
   Session *session = open_idle(&diags);
-  session->knob = KNOB_BM;
-  const Trial *down = advice_find(session->advice, KNOB_BM, -1),
-              *up = advice_find(session->advice, KNOB_BM, +1);
-  const Estimate own = session_stand_in(session, session->now.picture->estimate);
-  const Trial *best = promise_best(&session->results, session->advice, &own);
+  session->at.knob = KNOB_BM;
+  const Trial *down = advice_find(session->background.advice, KNOB_BM, -1),
+              *up = advice_find(session->background.advice, KNOB_BM, +1);
+  const Estimate own = session_stand_in(session, session->doc.now.picture->estimate);
+  const Trial *best = promise_best(&session->background.results, session->background.advice, &own);
   const int n = answer_all(session, asked, MOST);
   ck_assert_int_ge(n, 5);
   ck_assert_int_lt(n, MOST);
-  ck_assert(asked[0].key == session->now.picture->key);
+  ck_assert(asked[0].key == session->doc.now.picture->key);
   ck_assert(asked[1].key == down->key && asked[2].key == up->key);
   ck_assert(asked[3].key == best->key);
   for (int i = 0; i < n; i++) ck_assert(schedule_identity(&asked[i].schedule) == asked[i].key);
@@ -248,7 +248,7 @@ START_TEST(rungs_and_points_are_asked_where_they_are_shown) {
   view_show(session, view_find("measure"));
   drive_frame(session, canvas);
   const int rungs = answer_all(session, asked, MOST);
-  ck_assert_int_ge(rungs, session->ladder->n_rungs - before);
+  ck_assert_int_ge(rungs, session->doc.ladder->n_rungs - before);
   ck_assert(drive_keys(session, canvas, "w", &diags));
   while (session_idle(session)) {
   }

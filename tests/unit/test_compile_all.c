@@ -8,12 +8,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/embed.h"
 #include "compile_once.h"
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/toolchain/nvrtc.h"
 #include "model/readings/model.h"
 #include "model/schedules/random_schedule.h"
+#include "property.h"
 #include "stress.h"
 
 enum { TARGETS = 11, EXTENT_MAX = 512, FMA_MAX = 1 << 24, BATCH = 20 };
@@ -23,9 +23,7 @@ static TargetTable targets;
 
 static void setup(void) {
   arena = arena_new("test compile all");
-  const EmbeddedFile *file = embed_find(arena, "gpus.json");
-  Diags diags = diags_new(arena);
-  ck_assert(file && targets_parse(arena, file->text, file->size, &diags, &targets));
+  targets = *property_gpus();
   ck_assert_int_eq(targets.count, TARGETS);
 }
 

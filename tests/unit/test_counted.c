@@ -402,7 +402,7 @@ START_TEST(kernels_that_are_quoted_make_what_was_counted) {
   for (int i = 0; i < counted->n; i++) {
     const CountedKernel *kernel = &counted->kernel[i];
     const Model *model = model_from(&kernel->schedule);
-    const Stmt *k_o = slab_loop(model->program);
+    const Stmt *k_o = program_slab_loop(model->program);
     double slabs = (double)k_o->var->extent * (double)model->resources.n_blocks, reads = 0;
     for (int s = 0; s < model->n_sites; s++)
       if (model->site[s].op->kind == BANK_LOAD) reads += model->site[s].profiled * slabs;

@@ -3,10 +3,10 @@
 #include <check.h>
 #include <string.h>
 
-#include "base/embed.h"
 #include "base/str.h"
 #include "model/passes/dialect.h"
 #include "model/readings/model.h"
+#include "property.h"
 
 Suite *suite_dialect(void);
 
@@ -15,9 +15,7 @@ static TargetTable targets;
 
 static void setup(void) {
   arena = arena_new("test");
-  Diags diags = diags_new(arena);
-  const EmbeddedFile *gpus = embed_find(arena, "gpus.json");
-  ck_assert(targets_parse(arena, gpus->text, gpus->size, &diags, &targets));
+  targets = *property_gpus();
 }
 
 static void teardown(void) { arena_free(arena); }

@@ -92,10 +92,10 @@ START_TEST(names_keep_their_spelling) {
   Str all = str_new(arena);
   str_add(&all, "\n");
   for (int i = 0; i < KNOB_COUNT; i++) str_printf(&all, "knob %s\n", knob_table[i].name);
-  for (int i = 0; i < session->n_ladders; i++)
-    for (int k = 0; k < session->ladders[i]->n_rungs; k++)
-      str_printf(&all, "rung %s/%s\n", session->ladders[i]->name,
-                 session->ladders[i]->rung[k].name);
+  for (int i = 0; i < session->doc.n_ladders; i++)
+    for (int k = 0; k < session->doc.ladders[i]->n_rungs; k++)
+      str_printf(&all, "rung %s/%s\n", session->doc.ladders[i]->name,
+                 session->doc.ladders[i]->rung[k].name);
   for (int i = 0; i < BREAK_COUNT; i++)
     str_printf(&all, "break %s\n", breakage_name((BreakageId)i));
   for (int i = 0; i < palette_command_count; i++)
@@ -138,7 +138,7 @@ START_TEST(help_closes_filters_and_explains) {
   canvas = canvas_new(arena, 40, 120, false);
   drive_frame(session, canvas);
   keys("P ?");
-  ck_assert_int_eq(session->view, view_find("help"));
+  ck_assert_int_eq(session->at.view, view_find("help"));
   ck_assert(shows("letters filter") && !shows("rung  {"));
   keys("F9");  // nothing is answered to a key without a meaning
   ck_assert(!shows("does nothing here"));
@@ -146,9 +146,9 @@ START_TEST(help_closes_filters_and_explains) {
   ck_assert_msg(shows("A counter in shared memory") && !shows("Four warps"), "%s",
                 export_row(arena, canvas, 3));
   keys("?");
-  ck_assert_int_eq(session->view, view_find("pipeline"));
+  ck_assert_int_eq(session->at.view, view_find("pipeline"));
   keys("? ?");
-  ck_assert_int_eq(session->view, view_find("pipeline"));
+  ck_assert_int_eq(session->at.view, view_find("pipeline"));
   keys("i q");  // q leaves the list, not the program
   ck_assert(!session->wishes.quit);
   keys("q");

@@ -6,6 +6,7 @@
 
 #include "emit_cases.h"
 #include "golden.h"
+#include "golden_cuda.h"
 #include "kernels/toolchain/emit_plan.h"
 #include "model/ir/launch.h"
 #include "model/ir/program.h"
@@ -45,16 +46,17 @@ static bool is_of_one_ladder(const EmitCase *a, const EmitCase *b) {
   return strncmp(a->name, b->name, n) == 0 && str_equal(b->name + n, b->rung->name);
 }
 
-// The first rung of a ladder whole, the others by what is new in them.
+// The first rung of a ladder whole, the others by what is new in them; helpers apart.
 START_TEST(every_rung_is_written_as_reviewed) {
   static GoldenText before[EMIT_CASES_MAX];
+  GoldenHelpers *helpers = golden_helpers_new(arena);
   const EmitCase *last = NULL;
   int n = 0;
   for (int i = 0; i < cases.n; i++) {
     const EmitCase *rung = &cases.rung[i];
     const Model *model = emit_case(&cases, i);
     if (!model) continue;
-    const char *text = emit(model)->text;
+    const char *text = golden_without_helpers(helpers, emit(model)->text);
     if (!last || !is_of_one_ladder(last, rung)) n = 0;
     if (n)
       golden_check_change(arena_printf(arena, "cuda/%s.diff", rung->name), before, n, text);
@@ -63,6 +65,7 @@ START_TEST(every_rung_is_written_as_reviewed) {
     before[n++] = (GoldenText){rung->name, text};
     last = rung;
   }
+  golden_check_helpers("cuda/helpers.cu", helpers);
 }
 END_TEST
 
@@ -81,9 +84,10 @@ START_TEST(guards_are_written_as_reviewed) {
       {"splitk_partials", "FM=2,FN=2,STAGE=11,SPLITK=8,ATOMIC_FREE_SPLITK=1"},
   };
   GoldenText first = {0};
+  GoldenHelpers *helpers = golden_helpers_new(arena);
   for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) {
     const char *state = arena_printf(arena, "M=1000,N=600,K=203,%s", states[i].knobs);
-    const char *text = emit(emit_state(&cases, state))->text;
+    const char *text = golden_without_helpers(helpers, emit(emit_state(&cases, state))->text);
     if (i == 0)
       golden_check("cuda/edges_tiers.cu", text);
     else
@@ -91,6 +95,7 @@ START_TEST(guards_are_written_as_reviewed) {
                           text);
     if (i == 0) first = (GoldenText){"edges_tiers", text};
   }
+  golden_check_helpers("cuda/helpers_edges.cu", helpers);
 }
 END_TEST
 

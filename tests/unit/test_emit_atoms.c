@@ -8,6 +8,7 @@
 #include "cuda_on_cpu.h"
 #include "emit_cases.h"
 #include "golden.h"
+#include "golden_cuda.h"
 #include "kernels/device/problem_kernels.h"
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/toolchain/nvrtc.h"
@@ -67,9 +68,10 @@ static bool is_tested(const Atom *atom) { return atom->knob && atom_is_of_warp(a
 
 // ---- texts --------------------------------------------------------------------------------------
 
-// The first one whole, the others by what is different.
+// The first one whole, the others by what is different; helpers apart.
 START_TEST(every_atom_is_written_as_reviewed) {
   static GoldenText before[64];
+  GoldenHelpers *helpers = golden_helpers_new(arena);
   int n = 0;
   for (int i = 0; i < atom_count; i++) {
     if (!is_tested(&atom_table[i])) continue;
@@ -83,12 +85,14 @@ START_TEST(every_atom_is_written_as_reviewed) {
                   &(EmitOptions){.schedule = &model->schedule,
                                  .target = plan_target_text(arena, model->target)});
     const char *name = arena_printf(arena, "atom_%s", atom_table[i].knob);
+    const char *text = golden_without_helpers(helpers, emission->text);
     if (n)
-      golden_check_change(arena_printf(arena, "cuda/%s.diff", name), before, n, emission->text);
+      golden_check_change(arena_printf(arena, "cuda/%s.diff", name), before, n, text);
     else
-      golden_check(arena_printf(arena, "cuda/%s.cu", name), emission->text);
-    before[n++] = (GoldenText){name, emission->text};
+      golden_check(arena_printf(arena, "cuda/%s.cu", name), text);
+    before[n++] = (GoldenText){name, text};
   }
+  golden_check_helpers("cuda/helpers_atoms.cu", helpers);
 }
 END_TEST
 

@@ -86,12 +86,12 @@ END_TEST
 
 START_TEST(what_an_illegal_knob_leaves_is_not_a_change) {
   keys("F12 F12 l l l l l l l l");
-  ck_assert(session->now.reasons != NULL);
+  ck_assert(session->doc.now.reasons != NULL);
   ck_assert(shows("not legal"));
-  char *fix = arena_strdup(arena, session->fix_text);
+  char *fix = arena_strdup(arena, session->doc.fix_text);
   ck_assert(shows(fix));
   keys("f");
-  ck_assert(session->now.reasons == NULL);
+  ck_assert(session->doc.now.reasons == NULL);
   ck_assert(strstr(session_state_text(arena, session), fix) != NULL);
 }
 END_TEST
@@ -100,9 +100,9 @@ END_TEST
 START_TEST(a_reason_is_whole) {
   canvas_resize(canvas, 24, 80);
   keys(": B M = 1 0 2 4 , B N = 6 4 Enter");
-  ck_assert(session->now.reasons != NULL);
-  const char *end = strrchr(session->now.reasons->first->text, ' ');
-  ck_assert_msg(shows(end + 1), "%.2500s", export_text(arena, canvas));
+  ck_assert(session->doc.now.reasons != NULL);
+  const char *end = strrchr(session->doc.now.reasons->first->text, ' ');
+  ck_assert_msg(shows(end + 1), "%s", export_text(arena, canvas));
   ck_assert_str_eq(end, " h200");
   ck_assert(shows("65536 threads in a block"));
 }
@@ -112,7 +112,7 @@ END_TEST
 START_TEST(advice_does_not_depend_on_idle_moments) {
   static const char *const before[] = {"a", "F12 a"};
   for (int waits = 0; waits < 2; waits++) {
-    session_go_rung(session, ladder_find_rung(session->ladder, "padded", &diags));
+    session_go_rung(session, ladder_find_rung(session->doc.ladder, "padded", &diags));
     drive_frame(session, canvas);
     while (waits && session_idle(session)) {
     }
@@ -121,9 +121,9 @@ START_TEST(advice_does_not_depend_on_idle_moments) {
     ck_assert(!shows("no single change"));
     keys("u");
   }
-  session->knob = KNOB_BM;
+  session->at.knob = KNOB_BM;
   keys("l l l l l l l l a");
-  ck_assert(session->now.reasons != NULL);
+  ck_assert(session->doc.now.reasons != NULL);
   ck_assert(shows("not legal f: BM="));
   ck_assert(!shows("no single change"));
 }
@@ -141,10 +141,10 @@ START_TEST(the_arrows_of_a_knob_can_be_clicked) {
     int row = 0, col = -1;
     for (; col < 0 && row < canvas->rows; row++)
       col = col_of(export_row(arena, canvas, row), up ? "▶" : "◀");
-    int64_t was = session->now.schedule.value[KNOB_BM];
+    int64_t was = session->doc.now.schedule.value[KNOB_BM];
     Event click = {.kind = EVENT_MOUSE, .mouse = MOUSE_PRESS, .row = row - 1, .col = col};
     ck_assert(drive_event(session, canvas, &click, &diags));
-    ck_assert_int_eq(session->now.schedule.value[KNOB_BM], up ? 2 * was : was / 2);
+    ck_assert_int_eq(session->doc.now.schedule.value[KNOB_BM], up ? 2 * was : was / 2);
   }
 }
 END_TEST
@@ -159,7 +159,7 @@ START_TEST(changes_are_marked_by_a_glyph) {
   ck_assert(shows("•CELL_GROUP 4"));
   ck_assert(!shows("•│"));
   session_go_ladder(session, "hgemm", &diags);
-  session_go_rung(session, ladder_find_rung(session->ladder, "ldmatrix", &diags));
+  session_go_rung(session, ladder_find_rung(session->doc.ladder, "ldmatrix", &diags));
   canvas_resize(canvas, 24, 80);
   drive_frame(session, canvas);
   keys("a");
@@ -171,7 +171,8 @@ END_TEST
 
 START_TEST(what_has_no_room_is_cut_between_words) {
   canvas_resize(canvas, 24, 80);
-  ck_assert(session_compare(session, &session->now.schedule, "the one with the interleaved loads"));
+  ck_assert(
+      session_compare(session, &session->doc.now.schedule, "the one with the interleaved loads"));
   drive_frame(session, canvas);
   const char *head = export_row(arena, canvas, 1);
   ck_assert_msg(strstr(head, " A = the one with the") && strstr(head, "…  B = rung 6 padded "),
@@ -185,8 +186,8 @@ END_TEST
 
 // A narrow screen says of both neighbours what matters most, a wide one all of it.
 START_TEST(both_neighbours_have_room) {
-  session->knob = KNOB_FN;
-  session->arrived = false;  // the story of the rung was read
+  session->at.knob = KNOB_FN;
+  session->at.arrived = false;  // the story of the rung was read
   while (session_idle(session)) {
   }
   keys("Ctrl-L");
@@ -200,7 +201,7 @@ START_TEST(both_neighbours_have_room) {
   ck_assert_msg(strstr(line, "   ▶ 9: stand-in ") && !strstr(line, "…"), "%s", line);
   canvas_resize(canvas, 40, 120);
   session_go_ladder(session, "hgemm", &diags);
-  session_go_rung(session, ladder_find_rung(session->ladder, "ldmatrix", &diags));
+  session_go_rung(session, ladder_find_rung(session->doc.ladder, "ldmatrix", &diags));
   keys("Ctrl-L");  // what has a row left goes on there
   ck_assert_msg(shows("\n eight ways, so nothing is gained."), "%.2500s",
                 export_text(arena, canvas));
@@ -210,11 +211,11 @@ END_TEST
 // Under a lane stands how many more share its word, and the legend says so.
 START_TEST(sharers_are_named) {
   canvas_resize(canvas, 30, 100);
-  session_go_rung(session, ladder_find_rung(session->ladder, "vectorized", &diags));
-  session->site = 0;  // a store: nobody shares
+  session_go_rung(session, ladder_find_rung(session->doc.ladder, "vectorized", &diags));
+  session->at.site = 0;  // a store: nobody shares
   keys("Ctrl-L");
   ck_assert(shows("0-9 a-v = lane   w = 32 lanes") || shows("lanes\n"));
-  while (!card_shares(&session->now.picture->map[session->site])) session->site++;
+  while (!card_shares(&session->doc.now.picture->map[session->at.site])) session->at.site++;
   keys("Ctrl-L");
   ck_assert_msg(shows("0-9 a-v = lane, +n: n more share"), "%.2500s", export_text(arena, canvas));
 }
@@ -236,8 +237,8 @@ END_TEST
 // many are whole as fit, in order.
 START_TEST(phases_unfold_where_they_have_room) {
   session_go_ladder(session, "hgemm", &diags);
-  session_go_rung(session, ladder_find_rung(session->ladder, "ldmatrix", &diags));
-  const BankMap *map = &session->now.picture->map[2];
+  session_go_rung(session, ladder_find_rung(session->doc.ladder, "ldmatrix", &diags));
+  const BankMap *map = &session->doc.now.picture->map[2];
   ck_assert_int_eq(card_rows(map, -1), 1 + 32);
   for (int rows = 2; rows < 40; rows++) {
     Canvas *paper = canvas_new(arena, rows, CARD_COLS, false);
@@ -262,16 +263,16 @@ START_TEST(the_arrows_turn_the_knob_of_the_line) {
   const int n = explore_nest(session)->n_rows;
   for (int i = 0; i < n; i++) {
     ViewState *state = session_view_state(session);
-    const Schedule before = session->now.schedule;
+    const Schedule before = session->doc.now.schedule;
     state->pane = 1;
     state->cursor = i;
     drive_frame(session, canvas);
     keys("Right");
-    if (schedule_same(&before, &session->now.schedule)) continue;
-    const KnobId knob = session->knob;
+    if (schedule_same(&before, &session->doc.now.schedule)) continue;
+    const KnobId knob = session->at.knob;
     keys("Left");
-    ck_assert_int_eq(session->knob, knob);
-    ck_assert_msg(schedule_same(&before, &session->now.schedule), "row %d, %s", i,
+    ck_assert_int_eq(session->at.knob, knob);
+    ck_assert_msg(schedule_same(&before, &session->doc.now.schedule), "row %d, %s", i,
                   knob_table[knob].name);
     turned++;
   }
@@ -288,7 +289,7 @@ START_TEST(advice_beats_what_was_timed) {
   BenchEntry entry = {
       .ok = true, .time = {.median_ns = 1e6}, .tflops = best->traffic.roofline_tflops};
   BenchResult bench = {.gpu = "Test GPU", .reference = {.tflops = 51, .name = "cublas"}};
-  results_add_bench(&session->results, &session->now.schedule, &entry, &bench);
+  results_add_bench(&session->background.results, &session->doc.now.schedule, &entry, &bench);
   ck_assert_ptr_null(explore_best(session));
   drive_frame(session, canvas);
   ck_assert(!shows("try "));
@@ -299,12 +300,12 @@ END_TEST
 START_TEST(short_turns_say_so) {
   BenchEntry entry = {.ok = true, .time = {.median_ns = 1e6}, .tflops = 30};
   BenchResult bench = {.gpu = "H200", .method = "short turns, cool: median of batches"};
-  results_add_bench(&session->results, &session->now.schedule, &entry, &bench);
+  results_add_bench(&session->background.results, &session->doc.now.schedule, &entry, &bench);
   drive_frame(session, canvas);
   ck_assert_msg(shows("measured here, H200, short turns, cool"), "%.2500s",
                 export_text(arena, canvas));
   bench.method = "hot: batches of 300 ms";
-  results_add_bench(&session->results, &session->now.schedule, &entry, &bench);
+  results_add_bench(&session->background.results, &session->doc.now.schedule, &entry, &bench);
   keys("Ctrl-L");
   ck_assert_msg(shows("measured here, H200, hot"), "%.2500s", export_text(arena, canvas));
 }
@@ -323,7 +324,7 @@ END_TEST
 // What has no room is folded to a line of counts, and counts are told from lanes.
 START_TEST(counts_are_told_from_lanes) {
   session_go_ladder(session, "hgemm", &diags);
-  session_go_rung(session, ladder_find_rung(session->ladder, "ldmatrix", &diags));
+  session_go_rung(session, ladder_find_rung(session->doc.ladder, "ldmatrix", &diags));
   canvas_resize(canvas, 24, 80);
   drive_frame(session, canvas);
   ck_assert(shows("m2 ×8──····"));
@@ -339,7 +340,7 @@ END_TEST
 // as it lies in A, what each access costs in A.
 START_TEST(a_beside_b_in_every_view) {
   session_go_ladder(session, "hgemm", &diags);
-  session_go_rung(session, ladder_find_rung(session->ladder, "swizzle", &diags));
+  session_go_rung(session, ladder_find_rung(session->doc.ladder, "swizzle", &diags));
   keys("c 2");
   ck_assert(shows("against rung 1 ldmatrix: +2 -2"));
   ck_assert(shows("- shared A_s [128 x 64] f16  16 KiB"));
@@ -363,7 +364,7 @@ START_TEST(a_beside_b_in_every_view) {
   ck_assert(shows("no layout  8 wavefronts"));
   keys("Down");  // 128 executions: no room for the sentence, and no half of a number
   ck_assert(shows("lanes 0-7, run 1/128 "));
-  session_go_rung(session, ladder_find_rung(session->ladder, "ldmatrix", &diags));
+  session_go_rung(session, ladder_find_rung(session->doc.ladder, "ldmatrix", &diags));
   keys("6 c");
   ck_assert(shows("16×16 m×k  the same in A"));
   keys("c : c o m p a r e Space A T O M _ K I N D = m m a _ m 1 6 n 8 k 8 _ f 1 6 Enter");
@@ -371,7 +372,7 @@ START_TEST(a_beside_b_in_every_view) {
   ck_assert(shows("│ B  A B C of m16n8k16.f16.f16  16×16"));
   canvas_resize(canvas, 24, 80);
   session_go_ladder(session, "fp32", &diags);
-  session_go_rung(session, ladder_find_rung(session->ladder, "cell_groups", &diags));
+  session_go_rung(session, ladder_find_rung(session->doc.ladder, "cell_groups", &diags));
   keys("9 c c");
   ck_assert_msg(shows("lane 0 › acc[…"), "%.2500s", export_text(arena, canvas));
   keys("1");
@@ -383,7 +384,7 @@ END_TEST
 
 START_TEST(half_a_formula_is_cut_visibly) {
   session_go_ladder(session, "hgemm", &diags);
-  session_go_rung(session, ladder_find_rung(session->ladder, "ldmatrix", &diags));
+  session_go_rung(session, ladder_find_rung(session->doc.ladder, "ldmatrix", &diags));
   keys("6 : c o m p a r e Space A T O M _ K I N D = m m a _ m 1 6 n 8 k 8 _ f 1 6 Enter");
   canvas_resize(canvas, 24, 80);
   keys("Ctrl-L");
@@ -396,7 +397,7 @@ END_TEST
 START_TEST(rows_light_their_lines) {
   static const char *const rungs[] = {"naive", "padded", "pipelined", "splitk_partials"};
   for (int r = 0; r < 4; r++) {
-    session_go_rung(session, ladder_find_rung(session->ladder, rungs[r], &diags));
+    session_go_rung(session, ladder_find_rung(session->doc.ladder, rungs[r], &diags));
     drive_frame(session, canvas);
     const Nest *nest = explore_nest(session);
     int n_lit = 0;
@@ -433,18 +434,18 @@ static int rows_in_use(int from, int to, int first_col, int end_col) {
 START_TEST(a_large_screen_is_filled) {
   canvas_resize(canvas, 60, 200);
   session_go_ladder(session, "fp32", &diags);
-  session_go_rung(session, ladder_find_rung(session->ladder, "vectorized", &diags));
+  session_go_rung(session, ladder_find_rung(session->doc.ladder, "vectorized", &diags));
   keys("Ctrl-L Ctrl-L");
   ck_assert(shows("CUDA  lines "));
   ck_assert(shows("for (int k_o = 0; k_o < 256; ++k_o) {"));
   ck_assert_int_ge(rows_in_use(2, 49, 0, 120), 45);
-  session->arrived = false;
-  session->knob = KNOB_VECTORIZE;  // where the cursor goes the arrows go
+  session->at.arrived = false;
+  session->at.knob = KNOB_VECTORIZE;  // where the cursor goes the arrows go
   keys("Ctrl-L");
   ck_assert(shows(", ▸ by VECTORIZE"));
   ck_assert_int_gt(rows_in_use(30, 49, 0, 1), 2);
-  session_go_rung(session, ladder_find_rung(session->ladder, "naive", &diags));
-  session->knob = KNOB_BM;
+  session_go_rung(session, ladder_find_rung(session->doc.ladder, "naive", &diags));
+  session->at.knob = KNOB_BM;
   keys("Ctrl-L Ctrl-L");
   ck_assert(shows("NO SHARED MEMORY YET"));
   ck_assert(shows("extern \"C\" __global__"));
@@ -462,18 +463,18 @@ START_TEST(a_loop_leads_to_the_source) {
     keys("j");
   ck_assert(shows("for (int k_i = 0; k_i < 16; ++k_i)"));
   keys("Enter");
-  ck_assert_int_eq(session->view, view_find("source"));
+  ck_assert_int_eq(session->at.view, view_find("source"));
   ck_assert(cells_of(STYLE_CURSOR) > 0);
   int cursor = session_view_state(session)->cursor;
-  ck_assert(strstr(view_table[session->view].body->line(session, cursor), "k_i < 16") != NULL);
+  ck_assert(strstr(view_table[session->at.view].body->line(session, cursor), "k_i < 16") != NULL);
   int bars = 0;
   for (int i = 0; i < canvas->rows * canvas->cols; i++)
     bars += str_equal(canvas->cells[i].text, "┃");
   ck_assert_int_ge(bars, 8);
   keys("1 s S Enter");  // an access leads to its card
-  ck_assert_int_eq(session->view, view_find("source"));
+  ck_assert_int_eq(session->at.view, view_find("source"));
   keys("1 Tab Enter");
-  ck_assert_int_eq(session->view, view_find("banks"));
+  ck_assert_int_eq(session->at.view, view_find("banks"));
 }
 END_TEST
 
@@ -509,19 +510,19 @@ static void click(int row, int col) {
 // "← → change": a click on the first key is that key, one on the second the other.
 START_TEST(both_keys_of_a_hint_can_be_clicked) {
   const int row = canvas->rows - 1;
-  int64_t bm = session->now.schedule.value[KNOB_BM];
-  int rung = session->rung;
-  session->knob = KNOB_BM;
+  int64_t bm = session->doc.now.schedule.value[KNOB_BM];
+  int rung = session->doc.rung;
+  session->at.knob = KNOB_BM;
   click(row, col_of(export_row(arena, canvas, row), "→ change"));
-  ck_assert_int_eq(session->now.schedule.value[KNOB_BM], 2 * bm);
+  ck_assert_int_eq(session->doc.now.schedule.value[KNOB_BM], 2 * bm);
   click(row, col_of(export_row(arena, canvas, row), "← → change"));
-  ck_assert_int_eq(session->now.schedule.value[KNOB_BM], bm);
+  ck_assert_int_eq(session->doc.now.schedule.value[KNOB_BM], bm);
   click(row, col_of(export_row(arena, canvas, row), "] rung"));
-  ck_assert_int_eq(session->rung, rung + 1);
+  ck_assert_int_eq(session->doc.rung, rung + 1);
   click(row, col_of(export_row(arena, canvas, row), "[ ] rung"));
-  ck_assert_int_eq(session->rung, rung);
+  ck_assert_int_eq(session->doc.rung, rung);
   click(row, col_of(export_row(arena, canvas, row), "↓ knob"));
-  ck_assert_int_eq(session->knob, KNOB_BN);
+  ck_assert_int_eq(session->at.knob, KNOB_BN);
 }
 END_TEST
 

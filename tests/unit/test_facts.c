@@ -643,8 +643,8 @@ START_TEST(a_fact_is_on_its_screen) {
   ck_assert_msg(session != NULL, "%s: %s", fact->name, diags_text(arena, &diags));
   Canvas *canvas = canvas_new(arena, fact->rows, fact->cols, false);
   if (fact->state)
-    ck_assert_msg(session_set_text(session, fact->state, &diags) && !session->now.reasons, "%s: %s",
-                  fact->name, diags_text(arena, &diags));
+    ck_assert_msg(session_set_text(session, fact->state, &diags) && !session->doc.now.reasons,
+                  "%s: %s", fact->name, diags_text(arena, &diags));
   view_show(session, view_find(fact->view));
   drive_frame(session, canvas);
   if (fact->keys) ck_assert(drive_keys(session, canvas, fact->keys, &diags));

@@ -75,23 +75,23 @@ END_TEST
 
 START_TEST(unbound_keys_say_so) {
   keys("F12");
-  ck_assert_str_eq(session->message, "F12 does nothing here; ? lists the keys");
+  ck_assert_str_eq(session->prompt.message, "F12 does nothing here; ? lists the keys");
   keys("9 Tab");
-  ck_assert_str_eq(session->message, "");
+  ck_assert_str_eq(session->prompt.message, "");
   keys("4 F11");
-  ck_assert_str_eq(session->message, "F11 does nothing here; ? lists the keys");
+  ck_assert_str_eq(session->prompt.message, "F11 does nothing here; ? lists the keys");
 }
 END_TEST
 
 // Only the first key of a start without a wish; afterwards Enter is the view's own.
 START_TEST(enter_on_a_fresh_start_leads_to_lessons) {
-  session->fresh = true;
+  session->prompt.fresh = true;
   keys("Enter");
-  ck_assert_str_eq(view_table[session->view].name, "lesson");
+  ck_assert_str_eq(view_table[session->at.view].name, "lesson");
   view_show(session, view_find("explore"));
-  session->fresh = true;
+  session->prompt.fresh = true;
   keys("Down Enter");
-  ck_assert_str_eq(view_table[session->view].name, "banks");
+  ck_assert_str_eq(view_table[session->at.view].name, "banks");
 }
 END_TEST
 
@@ -113,7 +113,7 @@ static const struct {
 
 START_TEST(views_have_a_singular_and_a_plural) {
   ck_assert_msg(run(named[_i].line), "%s", named[_i].line);
-  ck_assert_str_eq(view_table[session->view].name, named[_i].view);
+  ck_assert_str_eq(view_table[session->at.view].name, named[_i].view);
 }
 END_TEST
 
@@ -126,17 +126,17 @@ END_TEST
 
 START_TEST(a_rung_may_name_its_ladder) {
   ck_assert(run("rung fp32/0"));
-  ck_assert_str_eq(session->ladder->name, "fp32");
-  ck_assert_int_eq(session->rung, 0);
+  ck_assert_str_eq(session->doc.ladder->name, "fp32");
+  ck_assert_int_eq(session->doc.rung, 0);
   ck_assert(run("rung hgemm/swizzle"));
-  ck_assert_str_eq(session->ladder->name, "hgemm");
+  ck_assert_str_eq(session->doc.ladder->name, "hgemm");
   ck_assert_str_eq(session_rung(session)->name, "swizzle");
   ck_assert(run("undo"));
-  ck_assert_str_eq(session->ladder->name, "fp32");  // there and back is one step each
-  ck_assert_int_eq(session->rung, 0);
+  ck_assert_str_eq(session->doc.ladder->name, "fp32");  // there and back is one step each
+  ck_assert_int_eq(session->doc.rung, 0);
   ck_assert(run("redo"));
   ck_assert(run("compare fp32/0"));
-  ck_assert_str_eq(session->then_name, "fp32 rung 0 naive");
+  ck_assert_str_eq(session->doc.then_name, "fp32 rung 0 naive");
   ck_assert(!run("rung fp32/nothing"));
   ck_assert(!run("rung nothing/0"));
 }
@@ -144,12 +144,12 @@ END_TEST
 
 START_TEST(an_element_is_found_from_everywhere) {
   ck_assert(run("element A[130][21]"));
-  ck_assert_str_eq(view_table[session->view].name, "tiles");
+  ck_assert_str_eq(view_table[session->at.view].name, "tiles");
   ck_assert_int_eq(tiles_of(session)->at.i, 130);
   ck_assert_int_eq(tiles_of(session)->at.k, 21);
   ck_assert(run("fragments"));
   ck_assert(run("element B[3][5]"));
-  ck_assert_str_eq(view_table[session->view].name, "fragments");
+  ck_assert_str_eq(view_table[session->at.view].name, "fragments");
   ck_assert(strstr(export_text(arena, canvas), "B[3][5]") != NULL);
   ck_assert(run("element 1,2"));
   ck_assert(strstr(export_text(arena, canvas), "B[1][2]") != NULL);
@@ -163,7 +163,7 @@ START_TEST(an_element_is_found_beside_a_lesson) {
   tutor_reveal(session);
   ck_assert_str_eq(tutor_view(tutor_of(session)), "fragments");
   ck_assert(run("element A 5,6"));
-  ck_assert_str_eq(view_table[session->view].name, "lesson");
+  ck_assert_str_eq(view_table[session->at.view].name, "lesson");
   ck_assert(strstr(export_text(arena, canvas), "A[5][6]") != NULL);
 }
 END_TEST
@@ -173,11 +173,11 @@ START_TEST(neighbours_begin_where_fit_stands) {
   canvas_resize(canvas, 40, 120);
   ck_assert(run("rung fp32/padded"));
   ck_assert(run("explore"));
-  session->knob = KNOB_BM;
+  session->at.knob = KNOB_BM;
   while (session_idle(session)) {
   }
   drive_frame(session, canvas);
-  const Resources *fit = &session->now.picture->model->resources;
+  const Resources *fit = &session_model(session)->resources;
   ck_assert(fit->counted);
   const char *text = export_text(arena, canvas);
   ck_assert(strstr(text, arena_printf(arena, ": %d registers", fit->n_registers)) != NULL);
@@ -200,7 +200,7 @@ static void settle(void) {
 // Who has just come to a rung reads what it is about, beside what to try; who moves on, the knob.
 START_TEST(the_story_is_told_on_arrival) {
   ck_assert(run("rung fp32/padded"));
-  session->message[0] = '\0';
+  session->prompt.message[0] = '\0';
   settle();
   ck_assert(
       shows("\n Four more floats at the end of each slab row move the rows to other banks: the\n"

@@ -333,7 +333,7 @@ static void begin_with_own(Stmt *stmt, int depth, void *context) {
 // The program with nothing but one CTA of the main kernel at work.
 static const Program *only_cta(const Program *program, int64_t cta) {
   Program *copy = program_clone(property_arena, program);
-  Kernel *kernel = main_kernel(copy);
+  Kernel *kernel = program_main_kernel(copy);
   Launch launch = kernel_launch(kernel);
   const Expr *is = NULL;
   stmt_walk(kernel->body, begin_with_own, NULL);

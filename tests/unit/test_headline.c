@@ -23,15 +23,15 @@ static bool shows(const char *text) { return strstr(export_text(arena, canvas), 
 
 static void stand(const char *ladder, const char *rung) {
   ck_assert(session_go_ladder(session, ladder, &diags));
-  session_go_rung(session, ladder_find_rung(session->ladder, rung, &diags));
+  session_go_rung(session, ladder_find_rung(session->doc.ladder, rung, &diags));
   drive_frame(session, canvas);
 }
 
 START_TEST(the_name_that_one_types_is_on_the_screen) {
-  for (int i = 0; i < session->n_ladders; i++) {
-    const Ladder *ladder = session->ladders[i];
+  for (int i = 0; i < session->doc.n_ladders; i++) {
+    const Ladder *ladder = session->doc.ladders[i];
     for (int rung = 0; rung < ladder->n_rungs; rung++) {
-      if (!session_go_rung_of(session, ladder, rung) || session->now.reasons) continue;
+      if (!session_go_rung_of(session, ladder, rung) || session->doc.now.reasons) continue;
       drive_frame(session, canvas);
       const char *said = arena_printf(arena, " · %s", ladder->rung[rung].name);
       ck_assert_msg(strstr(row(1), said) != NULL, "%s", row(1));
@@ -42,9 +42,9 @@ START_TEST(the_name_that_one_types_is_on_the_screen) {
 END_TEST
 
 START_TEST(a_ladder_begins_at_its_first_rung) {
-  for (int i = 0; i < session->n_ladders; i++) {
+  for (int i = 0; i < session->doc.n_ladders; i++) {
     keys("}");
-    ck_assert_int_eq(session->rung, 0);
+    ck_assert_int_eq(session->doc.rung, 0);
     ck_assert_msg(strstr(row(1), " · 0 of ") != NULL, "%s", row(1));
   }
 }
@@ -78,15 +78,16 @@ END_TEST
 // 30 of them were shown of each rung; those that do nothing wait behind the list of knobs.
 START_TEST(few_knobs_at_first_sight) {
   int most = 0;
-  for (int i = 0; i < session->n_ladders; i++)
-    for (int rung = 0; rung < session->ladders[i]->n_rungs; rung++) {
-      if (!session_go_rung_of(session, session->ladders[i], rung) || session->now.reasons) continue;
+  for (int i = 0; i < session->doc.n_ladders; i++)
+    for (int rung = 0; rung < session->doc.ladders[i]->n_rungs; rung++) {
+      if (!session_go_rung_of(session, session->doc.ladders[i], rung) || session->doc.now.reasons)
+        continue;
       drive_frame(session, canvas);
       const Explore *explore = session->prepared;
       int live = 0;
       for (int k = 0; k < explore->n_cells; k++) live += !explore->cell[k].off;
       ck_assert_msg(explore->n_cells <= KNOBS_AT_FIRST || explore->n_cells <= live + 2,
-                    "%s/%s: %d knobs, %d of them do something", session->ladder->name,
+                    "%s/%s: %d knobs, %d of them do something", session->doc.ladder->name,
                     session_rung(session)->name, explore->n_cells, live);
       ck_assert(explore->n_rest == 0 || shows(" more (K)") || explore->n_rows > 20);
       if (explore->n_cells > most) most = explore->n_cells;
@@ -109,7 +110,7 @@ START_TEST(knobs_stay_where_they_are) {
   const KnobCell before = *cell_of(KNOB_PAD_SMEM), buffers = *cell_of(KNOB_BUFFER_COUNT);
   const int n = ((const Explore *)session->prepared)->n_cells;
   for (int i = 0; i < 4; i++) keys("(");
-  ck_assert_int_eq(session->now.schedule.value[KNOB_PAD_SMEM], 0);
+  ck_assert_int_eq(session->doc.now.schedule.value[KNOB_PAD_SMEM], 0);
   ck_assert_int_eq(cell_of(KNOB_PAD_SMEM)->row, before.row);
   ck_assert_int_eq(cell_of(KNOB_PAD_SMEM)->col, before.col);
   ck_assert_int_eq(cell_of(KNOB_BUFFER_COUNT)->row, buffers.row);

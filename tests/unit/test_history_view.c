@@ -78,8 +78,8 @@ static Session *session_with_past(void) {
   };
   Session *session = explorer_open(&(SessionOptions){.rung = "padded"}, &diags);
   ck_assert_ptr_nonnull(session);
-  session->worker.present = true;
-  results_set_past(&session->results, rows, sizeof rows / sizeof *rows);
+  session->background.worker.present = true;
+  results_set_past(&session->background.results, rows, sizeof rows / sizeof *rows);
   view_show(session, view_find("measure"));
   return session;
 }
@@ -110,7 +110,7 @@ START_TEST(the_last_row_is_drawn) {
   Session *session = session_with_past();
   Canvas *canvas = canvas_new(arena, 24, 80, false);
   for (int i = 0; i < ROWS; i++) rows[i] = row_of(arena_printf(arena, "user%d", i), PADDED, 36.5);
-  results_set_past(&session->results, rows, ROWS);
+  results_set_past(&session->background.results, rows, ROWS);
   ck_assert(drive_keys(session, canvas, "Right Right Right", &diags));
   for (int i = 0; i < ROWS; i++) {
     ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), arena_printf(arena, "  user%d ", i)));
@@ -124,11 +124,11 @@ START_TEST(enter_goes_to_the_state) {
   Session *session = session_with_past();
   Canvas *canvas = canvas_new(arena, 24, 80, false);
   ck_assert(drive_keys(session, canvas, "Right Right Right Down Enter", &diags));
-  ck_assert_int_eq(session->now.schedule.value[KNOB_M], 512);
-  ck_assert_int_eq(session->now.schedule.value[KNOB_MIN_BLOCKS], 2);
+  ck_assert_int_eq(session->doc.now.schedule.value[KNOB_M], 512);
+  ck_assert_int_eq(session->doc.now.schedule.value[KNOB_MIN_BLOCKS], 2);
   ck_assert_int_eq(session_edits(session), 4);
   ck_assert(drive_keys(session, canvas, "u Down Down Enter", &diags));
-  ck_assert_ptr_nonnull(strstr(session->message, "OF_A_LATER_PROGRAM"));
+  ck_assert_ptr_nonnull(strstr(session->prompt.message, "OF_A_LATER_PROGRAM"));
   ck_assert_int_eq(session_edits(session), 0);
   explorer_close(session);
 }
@@ -139,12 +139,13 @@ START_TEST(an_empty_history_says_why) {
   Canvas *canvas = canvas_new(arena, 24, 80, false);
   view_show(session, view_find("measure"));
   ck_assert(drive_keys(session, canvas, "Right Right Right", &diags));
-  ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), "No worker runs here"));
-  session->worker.present = true;
-  results_set_past(&session->results, NULL, 0);
+  ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), "none runs here"));
+  session->background.worker.present = true;
+  results_set_past(&session->background.results, NULL, 0);
   drive_frame(session, canvas);
-  ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), "No kernel was timed"));
-  snprintf(session->results.past_error, sizeof session->results.past_error, "the disk is full");
+  ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), "Nothing was timed"));
+  snprintf(session->background.results.past_error, sizeof session->background.results.past_error,
+           "the disk is full");
   drive_frame(session, canvas);
   ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), "the disk is full"));
   explorer_close(session);
@@ -156,17 +157,17 @@ START_TEST(undo_brings_edits_back) {
   Session *session = session_with_past();
   Canvas *canvas = canvas_new(arena, 24, 80, false);
   session_set_knob(session, KNOB_K, 1024);
-  int rung = session->rung;
+  int rung = session->doc.rung;
   session_go_rung(session, rung + 1);
   ck_assert(drive_keys(session, canvas, "Right Right Right Down Enter", &diags));
-  ck_assert_int_eq(session->rung, rung);
-  ck_assert_int_eq(session->now.schedule.value[KNOB_M], 512);
+  ck_assert_int_eq(session->doc.rung, rung);
+  ck_assert_int_eq(session->doc.now.schedule.value[KNOB_M], 512);
   ck_assert(session_undo(session));
-  ck_assert_int_eq(session->rung, rung + 1);
+  ck_assert_int_eq(session->doc.rung, rung + 1);
   session_go_rung(session, rung);
-  ck_assert_int_eq(session->now.schedule.value[KNOB_M], 4096);
-  ck_assert_int_eq(session->now.schedule.value[KNOB_K], 1024);
-  ck_assert_int_eq(session->now.schedule.value[KNOB_MIN_BLOCKS], 0);
+  ck_assert_int_eq(session->doc.now.schedule.value[KNOB_M], 4096);
+  ck_assert_int_eq(session->doc.now.schedule.value[KNOB_K], 1024);
+  ck_assert_int_eq(session->doc.now.schedule.value[KNOB_MIN_BLOCKS], 0);
   explorer_close(session);
 }
 END_TEST
@@ -241,7 +242,7 @@ static int run_explorer(void *argument) {
 // What ana measured of the opening state a few minutes ago.
 static void add_row_of_ana(const char *path) {
   Session *session = explorer_open(&(SessionOptions){.rung = "padded"}, &diags);
-  const Plan *plan = plan_from_model(arena, session->now.picture->model, "B");
+  const Plan *plan = plan_from_model(arena, session_model(session), "B");
   HistoryRow row = row_of("ana", session_state_text(arena, session), 36.5);
   row.when_unix = (int64_t)time(NULL) - 200;
   row.text_hash = history_hash(arena, plan->cuda);
@@ -425,7 +426,7 @@ END_TEST
 static void see_a_search(Session *session) {
   Tuning *tuning = ARENA_NEW(arena, Tuning);
   TuneSeen *seen = &tuning->seen;
-  *tuning = (Tuning){.started = true, .base = session->now.schedule};
+  *tuning = (Tuning){.started = true, .base = session->doc.now.schedule};
   *seen = (TuneSeen){.has_best = true,
                      .elapsed_s = 23,
                      .seconds = 60,
@@ -438,7 +439,7 @@ static void see_a_search(Session *session) {
                      .n_wrong = 1,
                      .n_failed = 3,
                      .cublas_ns = 2.7e6,
-                     .best = session->now.schedule,
+                     .best = session->doc.now.schedule,
                      .best_ns = 3e6,
                      .best_tflops = 45.8,
                      .best_ratio = 0.9,
@@ -453,7 +454,7 @@ static void see_a_search(Session *session) {
     seen->point[i].time_ns = 3e6 * (1 + 0.02 * i) * (1 + 0.3 * ((i * 7) % 10) / 10.0);
   }
   seen->best.value[KNOB_FM] = 4;  // the rung has 8
-  session->tuning = tuning;
+  session->background.tuning = tuning;
 }
 
 static const struct {

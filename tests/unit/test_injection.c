@@ -25,6 +25,7 @@
 #include "tui/frame/palette.h"
 #include "tui/frame/script.h"
 #include "tui/frame/view.h"
+#include "tui/views/program/source.h"
 #include "unclean.h"
 
 static Arena *arena;
@@ -110,40 +111,42 @@ static const char *by_search(const char *p) {
   return screen("source");
 }
 static const char *by_worker_line(const char *p) {
-  session->worker.present = true;
-  snprintf(session->worker.line, sizeof session->worker.line, "%s", p);
+  session->background.worker.present = true;
+  snprintf(session->background.worker.line, sizeof session->background.worker.line, "%s", p);
   view_show(session, view_find("source"));
-  session_view_state(session)->mode = 1;
+  source_chosen(session)->mode = SOURCE_PTX;
   return screen(NULL);
 }
 static const char *by_compile(const char *p) {
-  Compiled *compiled = results_begin_compile(&session->results, session->now.picture->key);
+  Compiled *compiled =
+      results_begin_compile(&session->background.results, session->doc.now.picture->key);
   results_add_compile(compiled, &(CompileResult){.ok = true,
                                                  .ptx_ms = 1,
                                                  .cubin_ms = -1,
                                                  .compiler = p,
                                                  .ptx = arena_printf(arena, "mov %s;\n", p)});
   view_show(session, view_find("source"));
-  session_view_state(session)->mode = 1;
+  source_chosen(session)->mode = SOURCE_PTX;
   return screen(NULL);
 }
 static const char *by_compile_error(const char *p) {
-  Compiled *compiled = results_begin_compile(&session->results, session->now.picture->key);
+  Compiled *compiled =
+      results_begin_compile(&session->background.results, session->doc.now.picture->key);
   results_add_compile(compiled, &(CompileResult){.error = p, .ptx_ms = -1, .cubin_ms = -1});
   view_show(session, view_find("source"));
-  session_view_state(session)->mode = 1;
+  source_chosen(session)->mode = SOURCE_PTX;
   return screen(NULL);
 }
 static const char *by_bench(const char *p) {
   BenchEntry entry = {.ok = true, .time = {.median_ns = 3e6}, .tflops = 45.8, .ratio = 0.9};
   BenchResult bench = {.gpu = p, .driver = p, .reference = {.tflops = 51, .name = p}};
-  results_add_bench(&session->results, &session->now.schedule, &entry, &bench);
+  results_add_bench(&session->background.results, &session->doc.now.schedule, &entry, &bench);
   return arena_printf(arena, "%s%s", screen("explore"), screen("measure"));
 }
 static const char *by_bench_error(const char *p) {
   BenchEntry entry = {.ok = false, .error = p};
   BenchResult bench = {.gpu = p};
-  results_add_bench(&session->results, &session->now.schedule, &entry, &bench);
+  results_add_bench(&session->background.results, &session->doc.now.schedule, &entry, &bench);
   return arena_printf(arena, "%s%s", screen("explore"), screen("measure"));
 }
 static const char *by_own_paste(const char *p) {
@@ -170,7 +173,7 @@ static const char *by_target(const char *p) {
   return arena_printf(arena, "%s%s", findings(), screen("explore"));
 }
 static const char *by_rung(const char *p) {
-  ladder_find_rung(session->ladder, p, &diags);
+  ladder_find_rung(session->doc.ladder, p, &diags);
   session_go_ladder(session, p, &diags);
   return findings();
 }
@@ -257,20 +260,21 @@ static const char *by_saved_picture(const char *p) {
 }
 
 static const char *by_sass(const char *p) {
-  Compiled *compiled = results_begin_compile(&session->results, session->now.picture->key);
+  Compiled *compiled =
+      results_begin_compile(&session->background.results, session->doc.now.picture->key);
   const char *listing = arena_printf(
       arena, ".text.%s:\n//## File \"%s\", line 3\n        /*0000*/   LDS.128 R4, [%s] ;\n", p, p,
       p);
   results_add_sass(compiled, sass_parse(arena, listing));
   view_show(session, view_find("source"));
-  session_view_state(session)->mode = 2;
+  source_chosen(session)->mode = SOURCE_SASS;
   return screen(NULL);
 }
 static const char *by_recorded_file(const char *p) {
   RecordedRow row = {.state = "BM=16", .rung = p, .cublas_row = p, .verified = true};
   Recorded recorded = {.gpu = p, .driver = p, .date = p, .method = p, .n_rows = 1, .rows = &row};
   const char *text = form_document(arena, &recorded_form, &recorded, NULL);
-  results_load(&session->results, text, strlen(text), p, &diags);
+  results_load(&session->background.results, text, strlen(text), p, &diags);
   return arena_printf(arena, "%s%s", findings(), screen("measure"));
 }
 static const char *by_targets_file(const char *p) {
@@ -318,15 +322,15 @@ static HistoryRow row_with(const char *p) {
 static const char *by_past(const char *p) {
   HistoryRow rows[] = {row_with(p), row_with(p)};
   rows[1].time_ns = 0;
-  results_set_past(&session->results, rows, 2);
+  results_set_past(&session->background.results, rows, 2);
   screen("measure");
-  session_view_state(session)->mode = 0;  // whichever picture stood there before
+  view_choose_nothing(session);  // whichever picture stood there before
   drive_keys(session, canvas, "Right Right Right Enter", &diags);
   return screen(NULL);
 }
 static const char *by_shared(const char *p) {
   HistoryRow row = row_with(p);
-  results_add_shared(&session->results, &session->now.schedule, &row);
+  results_add_shared(&session->background.results, &session->doc.now.schedule, &row);
   return arena_printf(arena, "%s%s", screen("explore"), screen("measure"));
 }
 static const char *by_history_file(const char *p) {

@@ -6,6 +6,7 @@
 #include "model/readings/model.h"
 #include "model/schedules/reduce.h"
 #include "model/words/ladder.h"
+#include "property.h"
 
 Suite *suite_interp_reduce(void);
 
@@ -14,9 +15,7 @@ static TargetTable targets;
 
 static void setup(void) {
   arena = arena_new("test reduce");
-  const EmbeddedFile *file = embed_find(arena, "gpus.json");
-  Diags diags = diags_new(arena);
-  ck_assert(file && targets_parse(arena, file->text, file->size, &diags, &targets));
+  targets = *property_gpus();
 }
 
 static void teardown(void) { arena_free(arena); }

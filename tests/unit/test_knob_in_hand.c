@@ -31,11 +31,12 @@ START_TEST(it_turns_in_every_view) {
     ck_assert_msg(strstr(row(1), "‹ BUFFER_COUNT 4 ›") || i == view_find("own"), "%s: %s",
                   view_table[i].name, row(1));
     keys("(");
-    ck_assert_msg(session->now.schedule.value[KNOB_BUFFER_COUNT] == 3, "%s", view_table[i].name);
-    ck_assert_msg(shows("BUFFER_COUNT 4 → 3") || i == view_find("lesson"), "%.2500s",
+    ck_assert_msg(session->doc.now.schedule.value[KNOB_BUFFER_COUNT] == 3, "%s",
+                  view_table[i].name);
+    ck_assert_msg(shows("BUFFER_COUNT 4 → 3") || i == view_find("lesson"), "%s",
                   export_text(arena, canvas));
     keys(")");
-    ck_assert_int_eq(session->now.schedule.value[KNOB_BUFFER_COUNT], 4);
+    ck_assert_int_eq(session->doc.now.schedule.value[KNOB_BUFFER_COUNT], 4);
   }
 }
 END_TEST
@@ -56,16 +57,16 @@ START_TEST(another_is_taken_by_its_name) {
   keys("P K b u f");
   ck_assert_msg(shows(" BUFFER_COUNT "), "%.2500s", export_text(arena, canvas));
   keys("Enter");
-  ck_assert_int_eq(session->knob, KNOB_BUFFER_COUNT);
+  ck_assert_int_eq(session->at.knob, KNOB_BUFFER_COUNT);
   ck_assert(strstr(row(1), "‹ BUFFER_COUNT 4 ›") != NULL);
   keys("K k _ o r d e r Enter");  // an alias or a word of the help will do
-  ck_assert_str_eq(knob_table[session->knob].name, "SERPENTINE_K");
+  ck_assert_str_eq(knob_table[session->at.knob].name, "SERPENTINE_K");
   keys("K Esc");
-  ck_assert_str_eq(knob_table[session->knob].name, "SERPENTINE_K");
+  ck_assert_str_eq(knob_table[session->at.knob].name, "SERPENTINE_K");
   keys("K z z z Enter");
   ck_assert(shows("no knob has \"zzz\""));
   keys(": k n o b Space W M Enter");
-  ck_assert_int_eq(session->knob, KNOB_WM);
+  ck_assert_int_eq(session->at.knob, KNOB_WM);
 }
 END_TEST
 
@@ -77,7 +78,7 @@ START_TEST(a_click_on_the_title_turns_it) {
   for (const char *c = line; c < at; c++) col += (*c & 0xC0) != 0x80;
   Event click = {.kind = EVENT_MOUSE, .mouse = MOUSE_PRESS, .row = 1, .col = col};
   ck_assert(drive_event(session, canvas, &click, &diags));
-  ck_assert_int_eq(session->now.schedule.value[KNOB_BUFFER_COUNT], 3);
+  ck_assert_int_eq(session->doc.now.schedule.value[KNOB_BUFFER_COUNT], 3);
 }
 END_TEST
 
@@ -87,13 +88,13 @@ START_TEST(tab_goes_through_the_offers) {
   keys(": e x");
   ck_assert_msg(shows(" explore  knobs on their loops"), "%.2500s", export_text(arena, canvas));
   keys("Tab");
-  ck_assert_str_eq(session->field.text, "exp");
+  ck_assert_str_eq(session->prompt.field.text, "exp");
   keys("Tab");
-  ck_assert_str_eq(session->field.text, "export");
+  ck_assert_str_eq(session->prompt.field.text, "export");
   keys("Tab");
-  ck_assert_str_eq(session->field.text, "explore");
+  ck_assert_str_eq(session->prompt.field.text, "explore");
   keys("S-Tab");
-  ck_assert_str_eq(session->field.text, "export");
+  ck_assert_str_eq(session->prompt.field.text, "export");
   keys("Space");
   ck_assert_msg(shows("export FILE: save the kernel as a standalone .cu"), "%s",
                 export_text(arena, canvas));

@@ -8,6 +8,7 @@
 #include "model/readings/derive.h"
 #include "model/readings/model.h"
 #include "model/words/ladder.h"
+#include "property.h"
 
 static Arena *arena;
 static Diags diags;
@@ -16,8 +17,7 @@ static TargetTable targets;
 static void setup(void) {
   arena = arena_new("test");
   diags = diags_new(arena);
-  const EmbeddedFile *file = embed_find(arena, "gpus.json");
-  ck_assert(targets_parse(arena, file->text, file->size, &diags, &targets));
+  targets = *property_gpus();
 }
 
 static void teardown(void) { arena_free(arena); }

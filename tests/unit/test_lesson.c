@@ -8,6 +8,8 @@
 #include "base/str.h"
 #include "kernels/toolchain/machine/clock_facts.h"
 #include "model/lessons/lesson.h"
+#include "property.h"
+#include "stress.h"
 #include "tui/canvas/canvas.h"
 #include "tui/frame/tutor.h"
 #include "tui/session/session.h"
@@ -45,14 +47,11 @@ static bool can_do(const char *view, const char *action) {
 static void setup(void) {
   arena = arena_new("test");
   diags = diags_new(arena);
-  const EmbeddedFile *gpus = embed_find(arena, "gpus.json");
-  ck_assert(targets_parse(arena, gpus->text, gpus->size, &diags, &targets));
+  targets = *property_gpus();
   EmbeddedList list = embed_list(arena, "ladders/");
   int n = 0;
-  for (int i = 0; i < list.count && n < LADDERS_MAX; i++) {
-    const EmbeddedFile *file = embed_find(arena, list.paths[i]);
-    ladders[n++] = ladder_read(arena, file->text, file->size, file->path, &diags);
-  }
+  for (int i = 0; i < list.count && n < LADDERS_MAX; i++)
+    ladders[n++] = property_read_ladder(list.paths[i]);
   runs = (FactRuns){.arena = arena};
   world = (LessonWorld){
       .facts = {&targets, ladders, n, find_record, NULL, find_count, NULL, &runs, clock_facts_read},
@@ -587,7 +586,7 @@ static uint64_t next_random(uint64_t *state) {
 START_TEST(mutants_of_files_are_read_or_refused) {
   EmbeddedList list = embed_list(arena, "lessons/");
   uint64_t state = 7 + (uint64_t)_i;
-  int n = getenv("GEMMVIEW_STRESS") ? 20000 : 300, refused = 0;
+  int n = stress_count(900, 20000), refused = 0;
   Arena *scratch = arena_new("mutant");
   for (int i = 0; i < n; i++, arena_reset(scratch)) {
     const EmbeddedFile *file =

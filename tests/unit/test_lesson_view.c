@@ -38,10 +38,10 @@ static Session *open_session(Canvas **canvas, int rows, int cols) {
 START_TEST(a_step_sets_the_session_and_undo_leads_back) {
   Canvas *canvas;
   Session *session = open_session(&canvas, 24, 80);
-  Schedule before = session->now.schedule;
+  Schedule before = session->doc.now.schedule;
   ck_assert(tutor_open(session, "tiers", 2, &diags));
   const LessonStep *step = tutor_step(tutor_of(session));
-  ck_assert(schedule_same(&session->now.schedule, &step->schedule));
+  ck_assert(schedule_same(&session->doc.now.schedule, &step->schedule));
   ck_assert_int_eq(tutor_edits(session), 0);
   session_step_knob(session, KNOB_BM, 1);
   ck_assert_int_eq(tutor_edits(session), 1);
@@ -49,7 +49,7 @@ START_TEST(a_step_sets_the_session_and_undo_leads_back) {
   ck_assert_int_eq(tutor_edits(session), 0);
   for (int i = 0; i < 8 && session_undo(session); i++) {
   }
-  ck_assert(schedule_same(&session->now.schedule, &before));
+  ck_assert(schedule_same(&session->doc.now.schedule, &before));
   ck_assert(!tutor_open(session, "teirs", 0, &diags));
   ck_assert_pstr_eq(diags.last->nearest, "tiers");
   ck_assert(!tutor_open(session, "tiers", 99, &diags));
@@ -181,8 +181,8 @@ START_TEST(every_answer_is_shown_with_its_picture) {
       const char *asked = export_text(arena, canvas);
       ck_assert_msg(!strstr(asked, "▼"), "the question is cut: %s", asked);
       tutor_reveal(session);
-      ck_assert_msg(!session->message[0], "%s %d: %s", tutor->run.lesson->name, s + 1,
-                    session->message);
+      ck_assert_msg(!session->prompt.message[0], "%s %d: %s", tutor->run.lesson->name, s + 1,
+                    session->prompt.message);
       drive_frame(session, canvas);
       const char *text = export_text(arena, canvas);
       const View *view = &view_table[view_find(step->view)];
@@ -223,7 +223,7 @@ START_TEST(choices_are_one_list) {
   ck_assert_int_gt(n, 9);
   ck_assert(tutor_open(session, "barriers", 9, &diags));
   ck_assert(drive_keys(session, canvas, "Enter Tab Tab Tab", &diags));
-  ck_assert_str_eq(session->field.text, "race");
+  ck_assert_str_eq(session->prompt.field.text, "race");
   ck_assert(drive_keys(session, canvas, "Enter", &diags));
   ck_assert_str_eq(tutor->verdict.text, "race: no");
   ck_assert(drive_keys(session, canvas, "Enter M Enter", &diags));
@@ -237,24 +237,24 @@ START_TEST(the_answer_is_shown_beside_the_step) {
   Session *session = open_session(&canvas, 40, 120);
   ck_assert(tutor_open(session, "padding", 2, &diags));
   const Schedule asked = tutor_step(tutor_of(session))->schedule;
-  ck_assert(schedule_same(&session->now.schedule, &asked) && !session->comparing);
+  ck_assert(schedule_same(&session->doc.now.schedule, &asked) && !session->doc.comparing);
   tutor_guess(session, "b");
-  ck_assert_int_eq(session->now.schedule.value[KNOB_PAD_SMEM], 2);
-  ck_assert(session->comparing && schedule_same(&session->then.schedule, &asked));
+  ck_assert_int_eq(session->doc.now.schedule.value[KNOB_PAD_SMEM], 2);
+  ck_assert(session->doc.comparing && schedule_same(&session->doc.then.schedule, &asked));
   ck_assert_int_eq(tutor_edits(session), 0);
-  ck_assert_int_eq(session->change, CHANGE_GONE);
+  ck_assert_int_eq(session->at.change, CHANGE_GONE);
   session_step_knob(session, KNOB_PAD_SMEM, 1);
   ck_assert_int_eq(tutor_edits(session), 1);
   tutor_restore(session);
-  ck_assert_int_eq(session->now.schedule.value[KNOB_PAD_SMEM], 2);
+  ck_assert_int_eq(session->doc.now.schedule.value[KNOB_PAD_SMEM], 2);
   ck_assert(tutor_go(session, 0));
-  ck_assert_int_eq(session->now.schedule.value[KNOB_PAD_SMEM], 0);
-  ck_assert(!session->comparing);
+  ck_assert_int_eq(session->doc.now.schedule.value[KNOB_PAD_SMEM], 0);
+  ck_assert(!session->doc.comparing);
   ck_assert(tutor_open(session, "banks", 7, &diags));
   session_set_knob(session, KNOB_CELL_GROUP, 1);
   tutor_guess_schedule(session);
   ck_assert(tutor_of(session)->run.revealed);
-  ck_assert_int_eq(session->now.schedule.value[KNOB_CELL_GROUP], 1);
+  ck_assert_int_eq(session->doc.now.schedule.value[KNOB_CELL_GROUP], 1);
   explorer_close(session);
 }
 END_TEST
@@ -265,11 +265,11 @@ START_TEST(the_highlight_is_what_is_named) {
   Session *session = open_session(&canvas, 40, 120);
   ck_assert(tutor_open(session, "registers", 4, &diags));
   tutor_reveal(session);
-  ck_assert_int_eq(session->knob, KNOB_FM);
+  ck_assert_int_eq(session->at.knob, KNOB_FM);
   ck_assert(tutor_open(session, "barriers", 1, &diags));
   view_show(session, view_find("loops"));
   drive_frame(session, canvas);
-  const ViewBody *loops = view_table[session->view].body;
+  const ViewBody *loops = view_table[session->at.view].body;
   int at = session_view_state(session)->cursor, n = loops->count(session);
   ck_assert_ptr_nonnull(strstr(loops->line(session, at), "barrier"));
   for (int i = at + 1; i < n; i++) ck_assert_ptr_null(strstr(loops->line(session, i), "barrier"));
@@ -327,9 +327,9 @@ START_TEST(a_step_may_do_whatever_its_view_can) {
       ck_assert_msg(tutor->lesson[tutor->n_lessons++] != NULL, "%s", diags_text(arena, &diags));
       ck_assert(tutor_open_at(session, tutor->n_lessons - 1, 1));
       drive_frame(session, canvas);
-      ck_assert_msg(session->view == view_find("lesson"), "%s leaves the lesson", action);
+      ck_assert_msg(session->at.view == view_find("lesson"), "%s leaves the lesson", action);
       tutor->n_lessons--;
-      ck_assert_msg(session->prompt == PROMPT_NONE, "%s asks for something", action);
+      ck_assert_msg(session->prompt.kind == PROMPT_NONE, "%s asks for something", action);
       n_done++;
     }
   }
@@ -372,7 +372,7 @@ START_TEST(every_step_of_every_lesson_by_keys) {
       ck_assert_int_eq(tutor_of(session)->run.step, s);
       ck_assert(drive_keys(session, canvas, "r Down Up PgDn Right", &diags));
     }
-    ck_assert(strstr(session->message, "last step"));
+    ck_assert(strstr(session->prompt.message, "last step"));
   }
   explorer_close(session);
 }

@@ -174,7 +174,7 @@ START_TEST(a_move_moves_one_copy) {
       const Program *moved = load_places_move(arena, places, c, p);
       LoadPlaces *again = load_places_new(arena, moved);
       int n = 0;
-      for (Stmt *at = slab_loop(moved)->body; at; at = at->next) n++;
+      for (Stmt *at = program_slab_loop(moved)->body; at; at = at->next) n++;
       ck_assert_int_eq(n, places->n_lines + places->copy[0].n + places->copy[1].n);
       ck_assert_int_eq(again->n_lines, places->n_lines);
       for (int i = 0; i < places->n_lines; i++)
@@ -290,13 +290,13 @@ START_TEST(places_are_those_of_the_whole_problem) {
   Diags diags = diags_new(arena);
   Session *session = session_open(&(SessionOptions){0}, &diags);
   int n = 0;
-  for (int l = 0; l < session->n_ladders; l++)
-    for (int r = 0; r < session->ladders[l]->n_rungs; r++) {
-      Schedule schedule = session->ladders[l]->rung[r].schedule;
-      n += has_the_same_places(&session->targets, &schedule);
+  for (int l = 0; l < session->doc.n_ladders; l++)
+    for (int r = 0; r < session->doc.ladders[l]->n_rungs; r++) {
+      Schedule schedule = session->doc.ladders[l]->rung[r].schedule;
+      n += has_the_same_places(&session->doc.targets, &schedule);
       schedule_resize(&schedule, 1000, 1000, 1000);
-      if (model_build(arena, &session->targets, &schedule)->ok)
-        n += has_the_same_places(&session->targets, &schedule);
+      if (model_build(arena, &session->doc.targets, &schedule)->ok)
+        n += has_the_same_places(&session->doc.targets, &schedule);
     }
   session_close(session);
   ck_assert_int_gt(n, 20);
@@ -409,12 +409,12 @@ START_TEST(a_row_says_what_its_place_costs) {
       explorer_open(&(SessionOptions){.ladder = "attention", .rung = "eager_kv"}, &diags);
   Canvas *canvas = canvas_new(arena, costs[_i].rows, costs[_i].cols, false);
   view_show(session, view_find("loops"));
-  session->worker.can_compile = true;
+  session->background.worker.can_compile = true;
   drive_frame(session, canvas);
   ck_assert(drive_keys(session, canvas, costs[_i].keys, &diags));
   while (view_idle(session, &news)) {
   }
-  file_some(session->placed);
+  file_some(session->background.placed);
   drive_frame(session, canvas);
   golden_check(arena_printf(arena, "screens/%s.txt", costs[_i].name), export_text(arena, canvas));
   explorer_close(session);
@@ -426,13 +426,13 @@ END_TEST
 // Until nothing is left to be asked for, and all of it is answered; false: it took too long.
 static bool run_until_known(Requests *requests, Session *session) {
   int copy, place;
-  for (int64_t begin = clock_ms(); clock_ms() - begin < 60000;) {
+  for (const int64_t until = clock_ms() + (int64_t)stress_wall(60000); clock_ms() < until;) {
     requests_poll(requests);
     requests_tick(requests, clock_ms());
-    bool asked = placed_loads_next(session->placed, &copy, &place);
+    bool asked = placed_loads_next(session->background.placed, &copy, &place);
     for (int c = 0; c < 2; c++)
-      for (int p = 0; p <= session->placed->places->n_lines; p++)
-        asked |= session->placed->cost[c][p].state == PLACED_ASKED;
+      for (int p = 0; p <= session->background.placed->places->n_lines; p++)
+        asked |= session->background.placed->cost[c][p].state == PLACED_ASKED;
     if (!asked) return true;
     poll(&(struct pollfd){.fd = requests_fd(requests), .events = POLLIN}, 1, 20);
   }
@@ -459,8 +459,8 @@ START_TEST(a_worker_answers_for_every_safe_place) {
   ck_assert(drive_keys(session, canvas, "p", &diags));
   while (view_idle(session, &news)) {
   }
-  ck_assert(!session->worker.can_compile);
-  for (int64_t begin = clock_ms(); !session->worker.can_compile;) {
+  ck_assert(!session->background.worker.can_compile);
+  for (int64_t begin = clock_ms(); !session->background.worker.can_compile;) {
     ck_assert_double_lt((double)(clock_ms() - begin), stress_wall(60000));
     requests_poll(requests);
     poll(&(struct pollfd){.fd = requests_fd(requests), .events = POLLIN}, 1, 20);

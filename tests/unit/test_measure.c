@@ -50,8 +50,8 @@ static void settle(void) {
 
 START_TEST(the_largest_change_comes_first) {
   ck_assert(session_compare(session, NULL, NULL));
-  SideNumbers a = side_numbers(session->frame, session, &session->then);
-  SideNumbers b = side_numbers(session->frame, session, &session->now);
+  SideNumbers a = side_numbers(session->frame, session, &session->doc.then);
+  SideNumbers b = side_numbers(session->frame, session, &session->doc.now);
   ck_assert_int_eq(a.n, b.n);
   const NumberPair *pair = side_number_pairs(arena, &a, &b);
   int n_changed = 0, n_unknown = 0;
@@ -88,14 +88,14 @@ START_TEST(a_sweep_has_every_value_once) {
   KnobSweep sweep;
   knobsweep_init(&sweep);
   for (int knob = 0; knob < KNOB_COUNT; knob++) {
-    knobsweep_start(&sweep, &session->now.schedule, NULL, (KnobId)knob);
+    knobsweep_start(&sweep, &session->doc.now.schedule, NULL, (KnobId)knob);
     KnobType type = knob_table[knob].type;
     if (type == KNOB_TYPE_TARGET || type == KNOB_TYPE_LAYOUT) {
       ck_assert_int_eq(sweep.n, 0);
       continue;
     }
     ck_assert_int_ge(sweep.n, 2);
-    ck_assert_int_ge(knobsweep_find(&sweep, session->now.schedule.value[knob]), 0);
+    ck_assert_int_ge(knobsweep_find(&sweep, session->doc.now.schedule.value[knob]), 0);
     for (int i = 1; i < sweep.n; i++)
       ck_assert_int_lt(sweep.point[i - 1].value, sweep.point[i].value);
     ck_assert_int_eq(sweep.point[0].value, knob_table[knob].lo);
@@ -107,15 +107,15 @@ END_TEST
 START_TEST(a_sweep_agrees_with_the_model) {
   KnobSweep sweep;
   knobsweep_init(&sweep);
-  knobsweep_start(&sweep, &session->now.schedule, NULL, KNOB_PAD_SMEM);
-  while (knobsweep_step(&sweep, &session->targets)) {
+  knobsweep_start(&sweep, &session->doc.now.schedule, NULL, KNOB_PAD_SMEM);
+  while (knobsweep_step(&sweep, &session->doc.targets)) {
   }
   ck_assert_int_eq(sweep.n_done, sweep.n);
   Arena *trial = arena_new("trial");
   for (int i = 0; i < sweep.n; i++) {
     Schedule schedule = knobsweep_schedule(&sweep, i);
     arena_reset(trial);
-    const Model *model = model_build(trial, &session->targets, &schedule);
+    const Model *model = model_build(trial, &session->doc.targets, &schedule);
     ck_assert_int_eq(sweep.point[i].legal, model->ok);
     if (model->ok)
       ck_assert(
@@ -131,7 +131,8 @@ END_TEST
 static void compile_here(int registers) {
   const CompileResult result = {
       .ok = true, .n_kernels = 1, .kernels = {{.name = "matmul", .registers = registers}}};
-  results_add_compile(results_begin_compile(&session->results, session->now.picture->key), &result);
+  results_add_compile(
+      results_begin_compile(&session->background.results, session->doc.now.picture->key), &result);
   drive_frame(session, canvas);
 }
 
@@ -146,17 +147,17 @@ static const SideNumber *number(const SideNumbers *all, const char *key) {
 START_TEST(what_the_compiler_counted_holds_everywhere) {
   session_set_text(session, "PAD_SMEM=8", &diags);  // nobody timed that
   drive_frame(session, canvas);
-  const Model *guess = session->now.picture->model;
+  const Model *guess = session_model(session);
   ck_assert(!guess->resources.counted);
   ck_assert_int_eq(guess->resources.blocks_per_sm, 2);
   compile_here(200);
-  const Model *now = session->now.picture->model;
-  ck_assert(now->resources.counted && session->now.picture->estimate == guess);
+  const Model *now = session_model(session);
+  ck_assert(now->resources.counted && session->doc.now.picture->estimate == guess);
   ck_assert_int_eq(now->resources.blocks_per_sm, 1);
   ck_assert_double_eq(now->resources.waves, 2 * guess->resources.waves);
   ck_assert_double_gt(now->traffic.dram_bytes, guess->traffic.dram_bytes);
-  ck_assert_int_eq(side_grid(&session->now)->blocks_per_sm, 1);
-  SideNumbers all = side_numbers(session->frame, session, &session->now);
+  ck_assert_int_eq(side_grid(&session->doc.now)->blocks_per_sm, 1);
+  SideNumbers all = side_numbers(session->frame, session, &session->doc.now);
   ck_assert_int_eq(number(&all, "registers")->origin, ORIGIN_COMPILED);
   ck_assert_int_eq(number(&all, "waves")->origin, ORIGIN_ESTIMATED);
   ck_assert_double_eq(number(&all, "waves")->value, now->resources.waves);
@@ -165,7 +166,7 @@ START_TEST(what_the_compiler_counted_holds_everywhere) {
   ck_assert_msg(shows("2→1 block/SM = 12 %: 118→200 regs"), "%s", export_text(arena, canvas));
   view_show(session, view_find("lesson"));
   drive_frame(session, canvas);
-  ck_assert_int_eq(session->now.picture->model->resources.blocks_per_sm, 2);
+  ck_assert_int_eq(session_model(session)->resources.blocks_per_sm, 2);
 }
 END_TEST
 
@@ -177,32 +178,33 @@ START_TEST(views_that_differ_about_registers_cost_nothing) {
   for (int i = 0; i < 50; i++) {
     view_show(session, view_find(i % 2 ? "grid" : "lesson"));
     drive_frame(session, canvas);
-    if (i == 4) settled = arena_used(session->now.arena[session->now.at]);
-    if (i > 4) ck_assert_uint_eq(arena_used(session->now.arena[session->now.at]), settled);
+    if (i == 4) settled = arena_used(session->doc.now.arena[session->doc.now.at]);
+    if (i > 4) ck_assert_uint_eq(arena_used(session->doc.now.arena[session->doc.now.at]), settled);
   }
 }
 END_TEST
 
 // A compilation here says more than a row of data/results, which says more than a guess.
 START_TEST(a_count_is_taken_from_where_it_is_best_known) {
-  const Timed *timed = results_find(&session->results, &session->now.schedule);
+  const Timed *timed = results_find(&session->background.results, &session->doc.now.schedule);
   ck_assert(timed && timed->registers > 0);
-  ck_assert_int_eq(session->now.picture->model->resources.n_registers, timed->registers);
-  ck_assert_int_eq(results_counted(&session->results, &session->now.schedule).origin,
+  ck_assert_int_eq(session_model(session)->resources.n_registers, timed->registers);
+  ck_assert_int_eq(results_counted(&session->background.results, &session->doc.now.schedule).origin,
                    ORIGIN_RECORDED);
   compile_here(timed->registers + 8);
-  Counted counted = results_counted(&session->results, &session->now.schedule);
+  Counted counted = results_counted(&session->background.results, &session->doc.now.schedule);
   ck_assert_int_eq(counted.origin, ORIGIN_COMPILED);
   ck_assert_int_eq(counted.registers, timed->registers + 8);
-  Schedule other = session->now.schedule;
+  Schedule other = session->doc.now.schedule;
   schedule_set(&other, KNOB_PAD_SMEM, 8);
-  ck_assert_int_eq(results_counted(&session->results, &other).registers, -1);
+  ck_assert_int_eq(results_counted(&session->background.results, &other).registers, -1);
 }
 END_TEST
 
 // A state that was compiled has its own registers and spills, its neighbours an estimate.
 START_TEST(a_sweep_shows_what_the_compiler_spilled) {
-  Compiled *compiled = results_begin_compile(&session->results, session->now.picture->key);
+  Compiled *compiled =
+      results_begin_compile(&session->background.results, session->doc.now.picture->key);
   results_add_compile(
       compiled,
       &(CompileResult){.ok = true,
@@ -212,7 +214,8 @@ START_TEST(a_sweep_shows_what_the_compiler_spilled) {
   settle();
   ck_assert(shows("regs spilled blk/SM"));
   ck_assert(shows("  255 p  88 B"));
-  session_set_knob(session, session->sweep->knob, session->sweep->point[0].value);
+  session_set_knob(session, session->background.sweep->knob,
+                   session->background.sweep->point[0].value);
   settle();
   ck_assert(shows("  255 p  88 B"));
 }
@@ -220,7 +223,8 @@ END_TEST
 
 // Where spills stand; the reason, with them, above the source.
 START_TEST(what_became_of_wgmmas_is_shown) {
-  Compiled *compiled = results_begin_compile(&session->results, session->now.picture->key);
+  Compiled *compiled =
+      results_begin_compile(&session->background.results, session->doc.now.picture->key);
   results_add_compile(
       compiled, &(CompileResult){.ok = true,
                                  .n_kernels = 1,
@@ -241,21 +245,21 @@ END_TEST
 START_TEST(taking_a_value_keeps_the_points) {
   keys("w");
   settle();
-  int n_done = session->sweep->n_done;
-  ck_assert_int_eq(n_done, session->sweep->n);
+  int n_done = session->background.sweep->n_done;
+  ck_assert_int_eq(n_done, session->background.sweep->n);
   keys("k Enter");
   ck_assert_int_eq(session_edits(session), 1);
-  ck_assert_int_eq(session->sweep->n_done, n_done);
+  ck_assert_int_eq(session->background.sweep->n_done, n_done);
   keys("u");
-  ck_assert_int_eq(session->sweep->n_done, n_done);
+  ck_assert_int_eq(session->background.sweep->n_done, n_done);
   keys(">");
-  ck_assert_int_eq(session->sweep->n_done, 0);
+  ck_assert_int_eq(session->background.sweep->n_done, 0);
 }
 END_TEST
 
 START_TEST(sweep_command_takes_a_knob) {
   keys("1 : s w e e p Space p a d Enter");
-  ck_assert_int_eq(session->knob, KNOB_PAD_SMEM);
+  ck_assert_int_eq(session->at.knob, KNOB_PAD_SMEM);
   settle();
   ck_assert(shows("PAD_SMEM"));
   ck_assert(shows("clock"));
@@ -289,7 +293,7 @@ static void fail_check(void) {
                                 .n_map = 32 * 32,
                                 .map = map};
   BenchResult bench = {.gpu = "Test GPU", .date = "2026-11-20T12:00:00Z"};
-  results_add_bench(&session->results, &session->now.schedule, &entry, &bench);
+  results_add_bench(&session->background.results, &session->doc.now.schedule, &entry, &bench);
   memset(map, 0, sizeof map);
 }
 
@@ -325,8 +329,8 @@ START_TEST(every_claim_is_on_the_small_screen) {
     Session *own = explorer_open(&(SessionOptions){.ladder = ladders[l]}, &diags);
     ck_assert_ptr_nonnull(own);
     view_show(own, view_find("measure"));
-    for (int i = 0; i < own->ladder->n_rungs; i++) {
-      const Claim *claim = own->ladder->rung[i].claim;
+    for (int i = 0; i < own->doc.ladder->n_rungs; i++) {
+      const Claim *claim = own->doc.ladder->rung[i].claim;
       if (!claim) continue;
       session_go_rung(own, i);
       session_view_state(own)->cursor = i;
@@ -350,7 +354,7 @@ START_TEST(a_claimed_time_is_a_speed_too) {
   Session *own = explorer_open(&(SessionOptions){.ladder = "blackwell", .rung = "pair"}, &diags);
   ck_assert_ptr_nonnull(own);
   view_show(own, view_find("measure"));
-  session_view_state(own)->cursor = own->rung;
+  session_view_state(own)->cursor = own->doc.rung;
   drive_frame(own, canvas);
   ck_assert_ptr_nonnull(
       strstr(export_text(arena, canvas), "claim of 1322 TFLOP/s: 0.104 ms (B200, 4096^3, article"));
@@ -374,8 +378,8 @@ START_TEST(claims_stand_where_nothing_was_timed) {
   ck_assert_double_eq(lines->line[4].claimed, 0);  // the article has no time of step 5
   explorer_close(own);
   lines = measure_ladder_lines(session);
-  const int tile = ladder_find_rung(session->ladder, "register_tile", NULL);
-  ck_assert(session->ladder->rung[tile].claim && lines->line[tile].timed);
+  const int tile = ladder_find_rung(session->doc.ladder, "register_tile", NULL);
+  ck_assert(session->doc.ladder->rung[tile].claim && lines->line[tile].timed);
   ck_assert_double_eq(lines->line[tile].claimed, 0);
 }
 END_TEST
@@ -383,7 +387,7 @@ END_TEST
 // 17.2 after 5.4 and 31.2 after 30.5 TFLOP/s; what was gained is drawn as such.
 START_TEST(a_rung_says_what_it_brought) {
   const LadderLines *lines = measure_ladder_lines(session);
-  int tile = ladder_find_rung(session->ladder, "register_tile", NULL);
+  int tile = ladder_find_rung(session->doc.ladder, "register_tile", NULL);
   ck_assert(lines->line[0].before <= 0);
   ck_assert_double_eq_tol(lines->line[tile].before, 5.4, 1e-9);
   canvas_resize(canvas, 40, 120);
@@ -399,7 +403,7 @@ END_TEST
 START_TEST(an_aside_follows_an_aside) {
   unsetenv("GEMMVIEW_DATA");
   Session *own = explorer_open(&(SessionOptions){.ladder = "fp32"}, &diags);
-  const Ladder *ladder = own->ladder;
+  const Ladder *ladder = own->doc.ladder;
   int pad = ladder_find_rung(ladder, "pad_1", NULL), last = ladder->n_rungs - 1;
   ck_assert_int_eq(ladder_rung_before(ladder, pad), pad - 1);
   ck_assert_int_eq(ladder_rung_before(ladder, pad - 1), -1);
@@ -426,7 +430,7 @@ START_TEST(marks_differ_and_stand_on_the_screen) {
   BenchResult bench = {.gpu = "Test GPU",
                        .reference = {.tflops = 51, .name = "cublas"},
                        .after = {.throttled = true, .throttle_text = "power cap"}};
-  results_add_bench(&session->results, &session->now.schedule, &entry, &bench);
+  results_add_bench(&session->background.results, &session->doc.now.schedule, &entry, &bench);
   drive_frame(session, canvas);
   ck_assert(shows("45.8 m"));
   ck_assert(shows("throttled: power cap"));

@@ -53,6 +53,9 @@ static const struct {
     {BLOCK "FM=1,FN=1,BK=15", 0, 1},   // rows of 60 bytes
     {BLOCK "FM=1,FN=1,BK=42", 8, 2},   // 42 · 6 = 252
     {BLOCK "FM=1,FN=1,BK=60", 16, 4},  // 360: 12 turns at a time
+    // Rows of 16 bytes of which a part is read: three pieces of four are worth it, two are not.
+    {BLOCK "FM=1,FN=1,BK=3,PAD_SMEM=1", 16, 3},
+    {BLOCK "FM=1,FN=1,BK=2,PAD_SMEM=2", 8, 2},
 };
 
 // The site that reads A's slab.

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "banks/layouts/cute_cxx.h"
 #include "banks/layouts/layout_unit.h"
 #include "banks/layouts/notation.h"
 #include "base/str.h"

@@ -132,6 +132,11 @@ static const struct {
     {flags, 64, "st.release.cta", "st.relaxed.cta", PTX_FINDING_RACE},
     {flags, 64, "ld.acquire.cta", "ld.relaxed.cta", PTX_FINDING_RACE},
     {flags, 64, "st.release.cta.shared", "st.shared", PTX_FINDING_RACE},
+    // An atom that says nothing is relaxed: it publishes what a fence before it covers.
+    {flags, 64, "@%p2 st.release.cta.shared.u32 [s+1024], 1;",
+     "@%p2 fence.acq_rel.cta;\n@%p2 atom.shared.exch.b32 %r5, [s+1024], 1;", PTX_FINDINGS},
+    {flags, 64, "@%p2 st.release.cta.shared.u32 [s+1024], 1;",
+     "@%p2 atom.shared.exch.b32 %r5, [s+1024], 1;", PTX_FINDING_RACE},
     // Reads need a fence too, whether a barrier or an arrival stands behind them or not: by the one
     // who asks, or by all who read.
     {rereads, 32, "", "", PTX_FINDINGS},

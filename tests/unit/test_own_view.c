@@ -134,7 +134,7 @@ START_TEST(test_layouts_on_trial) {
   ck_assert(view_run(session, "layout", "xor:'col ^ (row & 15)'"));
   ck_assert_int_eq(work->trial.total, 32 + 2 * 32);
   ck_assert(view_run(session, "layout", "swizzle:9,9,9"));
-  ck_assert_int_eq(session->said, SAID_ERROR);
+  ck_assert_int_eq(session->prompt.said, SAID_ERROR);
   keys("s");
   ck_assert_int_eq(work->trial.total, 64);
   session->wishes.copy = NULL;
@@ -221,21 +221,22 @@ START_TEST(test_a_kernel_is_chosen_and_launched) {
   golden_check("screens/own_choice.txt", shown());
   run_keys("Down Down Down Enter");
   ck_assert_ptr_null(own_work(session)->opened);
-  ck_assert(shows("--launch is missing: the grid and block of a4(.u64, .u32)"));
-  ck_assert_str_eq(session->field.text, "--launch grid=1,block=128 --arg mem:65536 --arg 64");
+  ck_assert(shows("--launch is missing: how a4(.u64, .u32) is launched"));
+  ck_assert_str_eq(session->prompt.field.text,
+                   "--launch grid=1,block=128 --arg mem:65536 --arg 64");
   golden_check("screens/own_asks_launch.txt", shown());
-  textfield_set(&session->field, "--launch grid=1,block=9999 --arg mem:65536 --arg 64");
+  textfield_set(&session->prompt.field, "--launch grid=1,block=9999 --arg mem:65536 --arg 64");
   run_keys("Enter");
   ck_assert(shows("9999 in direction x"));
-  textfield_set(&session->field, "--launch grid=1,block=64 --arg mem:65536 --arg x");
+  textfield_set(&session->prompt.field, "--launch grid=1,block=64 --arg mem:65536 --arg x");
   run_keys("Enter");
-  ck_assert(shows("expected a whole number of 32 bits"));
-  ck_assert_str_eq(session->field.text, "--launch grid=1,block=64 --arg mem:65536 --arg x");
-  textfield_set(&session->field, "--launch grid=1,block=64 --arg mem:65536 --arg 1");
+  ck_assert(shows("a whole number of 32 bits is expected"));
+  ck_assert_str_eq(session->prompt.field.text, "--launch grid=1,block=64 --arg mem:65536 --arg x");
+  textfield_set(&session->prompt.field, "--launch grid=1,block=64 --arg mem:65536 --arg 1");
   run_keys("Enter");
   ck_assert_ptr_nonnull(own_work(session)->opened);
   ck_assert_str_eq(own_work(session)->opened->kernel, "a4");
-  ck_assert_int_eq(session->prompt, PROMPT_NONE);
+  ck_assert_int_eq(session->prompt.kind, PROMPT_NONE);
   open_words("tests/data/open/widths.ptx --predict");
   ck_assert_str_eq(own_work(session)->opened->kernel, "a4");
   ck_assert(own_work(session)->opened->as_last_time);
@@ -271,7 +272,7 @@ START_TEST(test_one_cursor_in_all_views) {
   keys("3");
   ck_assert(shows("line 39 <- tile  LDS") && shows("32-WAY  32 wavefronts, ideal 1"));
   keys("Esc");
-  ck_assert_int_eq(session->view, view_find("own"));
+  ck_assert_int_eq(session->at.view, view_find("own"));
   ck_assert(shows("line 39 "));
   keys("3 Up Up Up Up");
   ck_assert(shows("SITE 1  tile <- line 28  STS"));
@@ -308,16 +309,16 @@ START_TEST(test_executions_are_stepped_through) {
   canvas_resize(canvas, 40, 120);
   open_words(K11);
   keys("3");
-  const Subject *subject = session->subject;
+  const Subject *subject = session->at.subject;
   const Site *site = session_site(session);
   const double all = site->clocks;
   ck_assert_ptr_nonnull(strstr(subject->execution, "the worst of"));
   double sum = 0;
-  for (keys("."); !strstr(session->subject->execution, "the worst"); keys(".")) {
+  for (keys("."); !strstr(session->at.subject->execution, "the worst"); keys(".")) {
     int of, at;
     long long times;
     ck_assert_int_eq(
-        sscanf(session->subject->execution, "addresses %d of %d, %lld", &at, &of, &times), 3);
+        sscanf(session->at.subject->execution, "addresses %d of %d, %lld", &at, &of, &times), 3);
     sum += (double)times * session_site(session)->count.profiled;
   }
   ck_assert_double_eq(sum, all);
@@ -343,15 +344,15 @@ START_TEST(test_fragments_of_a_line) {
   canvas_resize(canvas, 40, 120);
   open_words(K11);
   ck_assert(view_run(session, "top", NULL));
-  view_table[session->view].body->go(session, 121 - 1);
+  view_table[session->at.view].body->go(session, 121 - 1);
   keys("6");
   ck_assert(shows("m16n8k16.f16") && shows("mma.sync.aligned.m16n8k16"));
   keys("Esc");
-  view_table[session->view].body->go(session, 113 - 1);
+  view_table[session->at.view].body->go(session, 113 - 1);
   keys("6");
   ck_assert(shows("ldmatrix.sync.aligned.m8n8.x4.shared.b16 loads A of m16n8k16.f16"));
   keys("Esc");
-  view_table[session->view].body->go(session, 116 - 1);
+  view_table[session->at.view].body->go(session, 116 - 1);
   keys("6");
   ck_assert(shows("loads B of m16n8k16.f16"));
   keys("Esc x g 6");
@@ -361,7 +362,7 @@ START_TEST(test_fragments_of_a_line) {
       "tests/data/open/triton_matmul.ptx --predict --launch grid=1,block=128,smem=24576 --arg "
       "mem:65536 --arg mem:65536 --arg mem:65536:unwritten --arg 64 --arg 64 --arg 64 --arg "
       "mem:4096 --arg mem:4096");
-  view_table[session->view].body->go(session, 23 - 1);  // both operands by descriptors
+  view_table[session->at.view].body->go(session, 23 - 1);  // both operands by descriptors
   keys("6");
   ck_assert(shows("C of wgmma.m64n64k16.f16  64×64 m×n"));
 }
@@ -380,7 +381,7 @@ static void save(const char *path, const char *text) {
 static int64_t wait_for(int64_t wavefronts) {
   const int64_t begin = clock_ms();
   const struct timespec pause = {0, 5000000};
-  while (clock_ms() < begin + 10000) {
+  while (clock_ms() < begin + (int64_t)stress_wall(10000)) {
     views_poll(session);
     if (own_work(session)->opened->wavefronts == wavefronts) return clock_ms() - begin;
     nanosleep(&pause, NULL);
@@ -407,9 +408,8 @@ START_TEST(test_a_save_moves_the_numbers) {
   ck_assert(shows("on trial tile swizzle"));  // it goes on over the new kernel
   // A broken text is told, and the numbers that were there stay.
   save(path, "not PTX\n");
-  const int64_t begin = clock_ms();
-  while (!*opened_run_error(own_work(session)->run) && clock_ms() < begin + 10000)
-    views_poll(session);
+  const int64_t until = clock_ms() + (int64_t)stress_wall(10000);
+  while (!*opened_run_error(own_work(session)->run) && clock_ms() < until) views_poll(session);
   drive_frame(session, canvas);
   ck_assert(shows("k.ptx:1:"));
   ck_assert(shows("wavefronts 1056 → 808"));
@@ -440,17 +440,9 @@ static void save_by_rename(const char *path, const char *text) {
 }
 
 static void wait_for_error(void) {
-  const int64_t begin = clock_ms();
-  while (!*own_error(own_work(session)) && clock_ms() < begin + 20000) views_poll(session);
+  const int64_t until = clock_ms() + (int64_t)stress_wall(20000);
+  while (!*own_error(own_work(session)) && clock_ms() < until) views_poll(session);
   drive_frame(session, canvas);
-}
-
-// What a promise of `ms` comes to on a machine whose cores have others to serve.
-static int64_t shared_out(int64_t ms) {
-  double load = 0;
-  const double cores = (double)sysconf(_SC_NPROCESSORS_ONLN);
-  if (getloadavg(&load, 1) != 1 || load < cores) return ms;
-  return (int64_t)((double)ms * load / cores);
 }
 
 // From a save to other numbers; the best of three. The sanitizers take their share of it, the
@@ -481,7 +473,7 @@ START_TEST(test_nvrtc_within_a_second) {
   save(path, narrow);
   open_moves(path);
   const int64_t ms = edit_to_screen(path, narrow, wide);
-  ck_assert_msg(ms < shared_out(1000), "%lld ms", (long long)ms);
+  ck_assert_msg(ms < (int64_t)stress_wall(1000), "%lld ms", (long long)ms);
   save_by_rename(path, "#define PITCH 33\nmistake\n" TRANSPOSE);
   wait_for_error();
   ck_assert(shows("move.cu(2): error"));
@@ -500,9 +492,9 @@ START_TEST(test_a_header_is_watched) {
   save(header, "#define PITCH 32\n");
   save(path, "#include <stdint.h>\n#include \"pitch.h\"\n" TRANSPOSE);
   open_moves(path);
-  ck_assert(strstr(session->message, "move.cu and pitch.h"));
+  ck_assert(strstr(session->prompt.message, "move.cu and pitch.h"));
   const int64_t ms = edit_to_screen(header, "#define PITCH 32\n", "#define PITCH 33\n");
-  ck_assert_msg(ms < shared_out(1500), "%lld ms", (long long)ms);
+  ck_assert_msg(ms < (int64_t)stress_wall(1500), "%lld ms", (long long)ms);
   save_by_rename(header, "#define PITCH 33 +\n");
   wait_for_error();
   ck_assert(shows("error"));

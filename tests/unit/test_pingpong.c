@@ -7,6 +7,7 @@
 #include "golden.h"
 #include "kernels/toolchain/emit_plan.h"
 #include "model/interp/breakage.h"
+#include "model/ir/find_op.h"
 #include "model/ir/launch.h"
 #include "model/ir/notation/print.h"
 #include "model/ir/program.h"
@@ -163,7 +164,8 @@ END_TEST
 START_TEST(an_arrival_that_is_left_out_is_waited_for) {
   Schedule schedule = of_slabs(shapes[1], 4);
   Program *program = program_clone(property_arena, property_built(&schedule)->program);
-  stmt_cut(stmt_find_link(&kernel_inner(main_kernel(program))->body, OP_MBAR_ARRIVE, ROLE_ORDER));
+  stmt_cut(stmt_find_link(&kernel_inner(program_main_kernel(program))->body, OP_MBAR_ARRIVE,
+                          ROLE_ORDER));
   InterpCheck check = interpret_check(property_arena, program, &(InterpOptions){.grid = 1});
   bool told = false;
   for (int i = 0; i < check.n_findings; i++)

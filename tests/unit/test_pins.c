@@ -50,7 +50,7 @@ START_TEST(they_follow) {
   ck_assert_msg(shows(" slot 3 "), "%s", "four slots");
   keys("(");
   ck_assert(!shows(" slot 3 ") && shows(" slot 2 "));
-  ck_assert_int_eq(session->view, view_find("explore"));
+  ck_assert_int_eq(session->at.view, view_find("explore"));
   keys("|");
   ck_assert(!shows("─ pipeline "));
   keys("P 1 |");  // without a name the view that was shown before
@@ -63,7 +63,7 @@ START_TEST(a_click_exchanges_them) {
   resize(60, 200);
   Event click = {.kind = EVENT_MOUSE, .mouse = MOUSE_PRESS, .row = 20, .col = 150};
   ck_assert(drive_event(session, canvas, &click, &diags));
-  ck_assert_int_eq(session->view, view_find("memory"));
+  ck_assert_int_eq(session->at.view, view_find("memory"));
   ck_assert(pins_has(session, view_find("explore")) && !pins_has(session, view_find("memory")));
   ck_assert(shows("│─ explore "));
 }
@@ -74,16 +74,16 @@ START_TEST(the_view_at_hand_is_as_it_is_alone) {
   for (int view = 0; view < view_count; view++) {
     if (!pins_takes(view)) continue;
     view_show(session, view);
-    session->n_pins = 0;
+    session->at.n_pins = 0;
     resize(60, 100);
     const char *alone = export_row(arena, canvas, 5);
     const int cols = session->cols;
     for (int pin = 0; pin < view_count; pin++) {
-      session->n_pins = 0;
+      session->at.n_pins = 0;
       pins_set(session, pin);
       resize(60, 200);
       ck_assert_int_eq(session->cols, pins_takes(pin) && pin != view ? cols : 200);
-      ck_assert_int_eq(session->view, view);
+      ck_assert_int_eq(session->at.view, view);
       if (session->cols != cols) continue;
       const char *beside = export_row(arena, canvas, 5);
       ck_assert_msg(strncmp(alone, beside, strlen(alone)) == 0, "%s beside %s:\n%s\n%s",
@@ -98,11 +98,11 @@ START_TEST(any_size_will_do) {
   uint64_t random = 7;
   for (int i = 0; i < stress_count(150, 10000); i++) {
     if (i % 10 == 0) {
-      session->n_pins = 0;
+      session->at.n_pins = 0;
       pins_set(session, (int)random_between(&random, 0, view_count - 1));
       pins_set(session, (int)random_between(&random, 0, view_count - 1));
       view_show(session, (int)random_between(&random, 0, view_count - 1));
-      session_go_rung(session, (int)random_between(&random, 0, session->ladder->n_rungs - 1));
+      session_go_rung(session, (int)random_between(&random, 0, session->doc.ladder->n_rungs - 1));
     }
     resize((int)random_between(&random, 1, 80), (int)random_between(&random, 1, 260));
   }

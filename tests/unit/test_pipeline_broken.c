@@ -12,7 +12,7 @@
 #include "model/schedules/reduce.h"
 #include "property.h"
 #include "stress.h"
-#include "tui/views/program/pipeline_trial.h"
+#include "tui/views/time/pipeline_trial.h"
 
 Suite *suite_pipeline_broken(void);
 

@@ -19,7 +19,7 @@
 #include "tui/frame/drive.h"
 #include "tui/frame/explorer.h"
 #include "tui/frame/view.h"
-#include "tui/views/program/pipeline.h"
+#include "tui/views/time/pipeline.h"
 
 Suite *suite_pipeline_slots(void);
 
@@ -124,12 +124,11 @@ static Canvas *canvas;
 
 static const PipelineOwn *own(void) { return view_own(session, &pipeline_view); }
 
-static void show(const Ladder *ladder, const Rung *rung, int size, bool ascii) {
+static void show(const Ladder *ladder, const Rung *rung, int size) {
   diags = diags_new(property_arena);
-  session = explorer_open(
-      &(SessionOptions){.ladder = ladder->name, .rung = rung->name, .ascii = ascii}, &diags);
+  session = explorer_open(&(SessionOptions){.ladder = ladder->name, .rung = rung->name}, &diags);
   ck_assert_msg(session != NULL, "%s", diags_text(property_arena, &diags));
-  canvas = canvas_new(property_arena, sizes[size][0], sizes[size][1], ascii);
+  canvas = canvas_new(property_arena, sizes[size][0], sizes[size][1], false);
   view_show(session, view_find("pipeline"));
   drive_frame(session, canvas);
 }
@@ -163,7 +162,6 @@ static void column_says(const char *name, const Lane *lane, int row, int col) {
 }
 
 static void slots_are_drawn(const Ladder *ladder, const Rung *rung) {
-  show(ladder, rung, 1, false);
   for (int i = 0; i < own()->now.n && !is_border(LANES_ROW + i); i++) {
     const Lane *lane = &own()->now.lane[i];
     const char *name =
@@ -171,11 +169,7 @@ static void slots_are_drawn(const Ladder *ladder, const Rung *rung) {
     for (int col = 0; lane->kind == LANE_SLOT && col < canvas->cols - PIPELINE_LABEL_COLS; col++)
       column_says(name, lane, LANES_ROW + i, col);
   }
-  explorer_close(session);
 }
-
-START_TEST(a_slot_is_drawn_as_it_is) { ask_rungs(3, slots_are_drawn); }
-END_TEST
 
 // ---- the legend ---------------------------------------------------------------------------------
 
@@ -236,24 +230,31 @@ static const char *legend_text(void) {
 }
 
 static void legend_has_all(const Ladder *ladder, const Rung *rung) {
+  const char *legend = legend_text();
+  const char *name =
+      arena_printf(property_arena, "%s/%s at %d columns", ladder->name, rung->name, canvas->cols);
+  int row = LANES_ROW;
+  for (; !is_border(row); row++)
+    for (int col = 0; col < canvas->cols - PIPELINE_LABEL_COLS; col++) {
+      const char *wanted = legend_of(canvas_cell(canvas, row, PIPELINE_LABEL_COLS + col));
+      ck_assert_msg(!wanted || strstr(legend, wanted), "%s, row %d, column %d: no \"%s\" in\n%s",
+                    name, row, col, wanted, legend);
+    }
+  legend_is_used(name, legend, row);
+}
+
+static void picture_is_sound(const Ladder *ladder, const Rung *rung) {
   for (int size = 0; size < SIZES; size++) {
-    show(ladder, rung, size, false);
-    const char *legend = legend_text();
-    const char *name =
-        arena_printf(property_arena, "%s/%s at %d columns", ladder->name, rung->name, canvas->cols);
-    int row = LANES_ROW;
-    for (; !is_border(row); row++)
-      for (int col = 0; col < canvas->cols - PIPELINE_LABEL_COLS; col++) {
-        const char *wanted = legend_of(canvas_cell(canvas, row, PIPELINE_LABEL_COLS + col));
-        ck_assert_msg(!wanted || strstr(legend, wanted), "%s, row %d, column %d: no \"%s\" in\n%s",
-                      name, row, col, wanted, legend);
-      }
-    legend_is_used(name, legend, row);
+    show(ladder, rung, size);
+    if (size == 1) slots_are_drawn(ladder, rung);
+    legend_has_all(ladder, rung);
     explorer_close(session);
   }
 }
 
-START_TEST(the_legend_has_every_sign) { ask_rungs(3, legend_has_all); }
+START_TEST(a_slot_is_drawn_as_it_is_and_the_legend_has_every_sign) {
+  ask_rungs(3, picture_is_sound);
+}
 END_TEST
 
 // In ASCII too each sign of a row of slots is a sign of its own.
@@ -290,8 +291,7 @@ Suite *suite_pipeline_slots(void) {
   tcase_set_timeout(tests, 300);
   tcase_add_test(tests, a_slot_is_free_when_its_reads_are_over);
   tcase_add_test(tests, a_product_reads_until_it_is_proved_over);
-  tcase_add_test(tests, a_slot_is_drawn_as_it_is);
-  tcase_add_test(tests, the_legend_has_every_sign);
+  tcase_add_test(tests, a_slot_is_drawn_as_it_is_and_the_legend_has_every_sign);
   tcase_add_test(tests, ascii_tells_signs_apart);
   tcase_add_test(tests, blocks_of_keys_have_numbers);
   suite_add_tcase(suite, tests);

@@ -9,7 +9,7 @@
 #include "tui/frame/drive.h"
 #include "tui/frame/explorer.h"
 #include "tui/frame/view.h"
-#include "tui/views/program/pipeline.h"
+#include "tui/views/time/pipeline.h"
 
 Suite *suite_pipeline_trial(void);
 
@@ -44,7 +44,7 @@ static void settle(void) {
 }
 
 static void command(const char *text) {
-  ck_assert_msg(view_table[session->view].body->command(session, text, &diags), "%s",
+  ck_assert_msg(view_table[session->at.view].body->command(session, text, &diags), "%s",
                 diags_text(arena, &diags));
   settle();
 }
@@ -104,7 +104,7 @@ END_TEST
 START_TEST(a_run_is_left_behind) {
   open_rung("blackwell", "consumers");
   press_alone("x");
-  session_go_rung(session, session->rung - 1);
+  session_go_rung(session, session->doc.rung - 1);
   drive_frame(session, canvas);
   settle();
   ck_assert(!trial_is_under_way(own()->trial));

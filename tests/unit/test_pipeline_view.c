@@ -15,7 +15,7 @@
 #include "tui/frame/drive.h"
 #include "tui/frame/explorer.h"
 #include "tui/frame/view.h"
-#include "tui/views/program/pipeline.h"
+#include "tui/views/time/pipeline.h"
 
 Suite *suite_pipeline_view(void);
 
@@ -61,7 +61,7 @@ static void press(const char *keys) {
 }
 
 static void command(const char *text) {
-  ck_assert_msg(view_table[session->view].body->command(session, text, &diags), "%s",
+  ck_assert_msg(view_table[session->at.view].body->command(session, text, &diags), "%s",
                 diags_text(arena, &diags));
   drive_wait(session);
   drive_frame(session, canvas);
@@ -112,14 +112,13 @@ END_TEST
 START_TEST(leads_to_the_statement) {
   const Stmt *stmt = pipeline_event(own())->stmt;
   press("Enter");
-  ck_assert_str_eq(view_table[session->view].name, "loops");
-  const ProgramLine *line =
-      &session->now.picture->model->text.line[session_view_state(session)->cursor];
+  ck_assert_str_eq(view_table[session->at.view].name, "loops");
+  const ProgramLine *line = &session_model(session)->text.line[session_view_state(session)->cursor];
   ck_assert_ptr_eq(line->stmt, stmt);
   view_show(session, view_find("pipeline"));
   drive_frame(session, canvas);
   press("e");
-  ck_assert_str_eq(view_table[session->view].name, "source");
+  ck_assert_str_eq(view_table[session->at.view].name, "source");
   ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), "mma_m16n8k16"));
 }
 END_TEST
@@ -137,7 +136,7 @@ START_TEST(sequential_is_slower) {
   drive_frame(session, canvas);
   press("v");
   ck_assert_ptr_null(own()->beside.timeline);
-  ck_assert_str_ne(session->message, "");
+  ck_assert_str_ne(session->prompt.message, "");
 }
 END_TEST
 
@@ -156,7 +155,7 @@ START_TEST(sequential_without_what_hangs_on_roles) {
   reopen("hopper", "tail");
   press("v");
   ck_assert_ptr_null(own()->beside.timeline);
-  ck_assert_ptr_nonnull(strstr(session->message, "TILE_ORDER=gpc without WARP_SPECIALIZE"));
+  ck_assert_ptr_nonnull(strstr(session->prompt.message, "TILE_ORDER=gpc without WARP_SPECIALIZE"));
 }
 END_TEST
 
@@ -204,9 +203,8 @@ START_TEST(the_checklist_follows_the_breakage) {
   ck_assert_int_eq(line->state, SKELETON_WRONG);
   ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), "empty is asked for phase 0"));
   press("Enter");
-  ck_assert_str_eq(view_table[session->view].name, "loops");
-  const ProgramLine *at =
-      &session->now.picture->model->text.line[session_view_state(session)->cursor];
+  ck_assert_str_eq(view_table[session->at.view].name, "loops");
+  const ProgramLine *at = &session_model(session)->text.line[session_view_state(session)->cursor];
   ck_assert_int_eq(at->stmt->id, line->at->id);
 }
 END_TEST
@@ -230,7 +228,7 @@ static void tells_of(const Model *model, BreakageId id) {
 
 START_TEST(no_breakage_leaves_all_well) {
   reopen(lists[_i][0], lists[_i][1]);
-  const Model *model = session->now.picture->model;
+  const Model *model = session_model(session);
   const Checklist whole = pipeline_checklist(arena, model, model->program, NULL);
   ck_assert(whole.skeleton->n_bad == 0 && !checklist_no_line_about(&whole));
   canvas_resize(canvas, 24, 80);
@@ -245,7 +243,7 @@ START_TEST(a_race_marks_its_statements) {
   for (int i = 0; i < own()->now.timeline->n_events; i++)
     found = found || own()->now.timeline->event[i].stmt->id == own()->verdict.stmt[0];
   ck_assert(found);
-  ck_assert(!view_table[session->view].body->command(session, "break no_such_fault", &diags));
+  ck_assert(!view_table[session->at.view].body->command(session, "break no_such_fault", &diags));
 }
 END_TEST
 
@@ -316,8 +314,7 @@ START_TEST(breakages_are_listed) {
   const int n = own()->n_ways;
   ck_assert_int_ge(n, 15);
   for (int i = 0; i < n; i++)
-    ck_assert_ptr_nonnull(
-        program_break(arena, session->now.picture->model->program, own()->way[i]));
+    ck_assert_ptr_nonnull(program_break(arena, session_model(session)->program, own()->way[i]));
   press("Down Down Enter");
   ck_assert_int_eq(own()->broken, (int)own()->way[1] + 1);
   const char *said = arena_printf(arena, "broken, 2 of %d: %s", n, breakage_name(own()->way[1]));

@@ -291,10 +291,10 @@ START_TEST(a_full_disk_is_told_and_changes_nothing) {
   Canvas *canvas = canvas_new(arena, 24, 80, false);
   drive_frame(session, canvas);
   drive_save(session, canvas, "/dev/full");
-  ck_assert_int_eq(session->said, SAID_ERROR);
-  ck_assert_ptr_nonnull(strstr(session->message, "/dev/full"));
+  ck_assert_int_eq(session->prompt.said, SAID_ERROR);
+  ck_assert_ptr_nonnull(strstr(session->prompt.message, "/dev/full"));
   drive_save(session, canvas, "/dev/null/none/x.svg");
-  ck_assert_int_eq(session->said, SAID_ERROR);
+  ck_assert_int_eq(session->prompt.said, SAID_ERROR);
   explorer_close(session);
 }
 END_TEST

@@ -10,13 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/embed.h"
 #include "base/random.h"
 #include "base/str.h"
 #include "compile_once.h"
 #include "kernels/toolchain/emit_plan.h"
 #include "model/ir/program.h"
 #include "model/readings/cost/calibration.h"
+#include "property.h"
 #include "stress.h"
 
 Suite *suite_random_order(void);
@@ -114,9 +114,7 @@ static void add_point(Arena *scratch, const Model *model, double time_ns, const 
 
 static void setup(void) {
   arena = arena_new("test");
-  Diags diags = diags_new(arena);
-  const EmbeddedFile *embedded = embed_find(arena, "gpus.json");
-  ck_assert(targets_parse(arena, embedded->text, embedded->size, &diags, &targets));
+  targets = *property_gpus();
   read_lines(add_point, 1);
 }
 static void teardown(void) { arena_free(arena); }
@@ -129,13 +127,13 @@ static double order_of(const Calibration *fit, const CalibrationPoint *points, i
     predicted[i] = calibration_ns(fit, &points[i].terms);
     measured[i] = points[i].time_ns;
   }
-  return rank_correlation(arena, predicted, measured, n);
+  return calibration_rank_correlation(arena, predicted, measured, n);
 }
 
 static double order_of_roofline(const Family *family) {
   double measured[POINTS_MAX];
   for (int i = 0; i < family->n; i++) measured[i] = family->counted[i].time_ns;
-  return rank_correlation(arena, family->roofline_ns, measured, family->n);
+  return calibration_rank_correlation(arena, family->roofline_ns, measured, family->n);
 }
 
 static double order_of_split(const CalibrationPoint *points, int n, uint64_t *random) {

@@ -53,9 +53,9 @@ START_TEST(the_screen_ranks_without_a_gpu) {
   const char *text = export_text(arena, canvas);
   ck_assert_msg(strstr(text, "legal, ranked by the stand-in ") != NULL, "%s", text);
   ck_assert_ptr_nonnull(strstr(text, "Nothing here was compiled or timed"));
-  const Schedule best = session->tuning->ranking->best[0].schedule;
+  const Schedule best = session->background.tuning->ranking->best[0].schedule;
   ck_assert(drive_keys(session, canvas, "Enter", &diags));
-  ck_assert(schedule_same(&session->now.schedule, &best));
+  ck_assert(schedule_same(&session->doc.now.schedule, &best));
   explorer_close(session);
   arena_free(arena);
 }

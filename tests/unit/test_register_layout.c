@@ -8,9 +8,9 @@
 
 #include "banks/layouts/cute_text.h"
 #include "banks/layouts/notation.h"
-#include "banks/layouts/register_cute.h"
-#include "banks/layouts/register_text.h"
-#include "banks/layouts/ttgir.h"
+#include "banks/registers/register_cute.h"
+#include "banks/registers/register_text.h"
+#include "banks/registers/ttgir.h"
 #include "banks/solver/register_cost.h"
 #include "base/str.h"
 

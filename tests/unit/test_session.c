@@ -35,13 +35,13 @@ static void teardown(void) {
   unsetenv("GEMMVIEW_DATA");
 }
 
-static int64_t now(KnobId knob) { return session->now.schedule.value[knob]; }
+static int64_t now(KnobId knob) { return session->doc.now.schedule.value[knob]; }
 
 START_TEST(opens_on_the_worst_site) {
   const Site *site = session_site(session);
   ck_assert_ptr_nonnull(site);
-  for (int i = 0; i < session->now.picture->model->n_sites; i++) {
-    const Site *other = &session->now.picture->model->site[i];
+  for (int i = 0; i < session_model(session)->n_sites; i++) {
+    const Site *other = &session_model(session)->site[i];
     ck_assert(site->count.conflicts * site->executions >=
               other->count.conflicts * other->executions);
   }
@@ -57,15 +57,15 @@ START_TEST(a_session_needs_no_view) {
   session_prepare(alone, 24, 80, false);
   session_set_knob(alone, KNOB_FM, 4);
   session_prepare(alone, 24, 80, true);
-  ck_assert_int_eq(alone->now.picture->model->schedule.value[KNOB_FM], 4);
+  ck_assert_int_eq(session_model(alone)->schedule.value[KNOB_FM], 4);
   ck_assert(session_idle(alone));
-  for (int i = 0; i < SESSION_VIEWS_MAX; i++) ck_assert_ptr_null(alone->own[i]);
+  for (int i = 0; i < SESSION_VIEWS_MAX; i++) ck_assert_ptr_null(alone->at.own[i]);
   session_close(alone);
 }
 END_TEST
 
 START_TEST(undo_and_redo_walk_the_edits) {
-  uint64_t key = session->now.picture->key;
+  uint64_t key = session->doc.now.picture->key;
   session_set_knob(session, KNOB_FM, 4);
   session_set_knob(session, KNOB_FN, 4);
   ck_assert_int_eq(session_edits(session), 2);
@@ -73,7 +73,7 @@ START_TEST(undo_and_redo_walk_the_edits) {
   ck_assert_int_eq(now(KNOB_FN), 8);
   ck_assert_int_eq(now(KNOB_FM), 4);
   ck_assert(session_undo(session));
-  ck_assert_uint_eq(session->now.picture->key, key);
+  ck_assert_uint_eq(session->doc.now.picture->key, key);
   ck_assert(!session_undo(session));
   ck_assert(session_redo(session) && session_redo(session));
   ck_assert_int_eq(now(KNOB_FN), 4);
@@ -94,17 +94,17 @@ START_TEST(undo_ring_forgets_the_oldest) {
 END_TEST
 
 START_TEST(an_illegal_knob_leaves_the_picture) {
-  const Picture *picture = session->now.picture;
+  const Picture *picture = session->doc.now.picture;
   session_set_knob(session, KNOB_BM, 1024);
-  ck_assert_ptr_nonnull(session->now.reasons);
-  ck_assert_int_gt(session->now.reasons->count, 0);
-  ck_assert_ptr_eq(session->now.picture, picture);
+  ck_assert_ptr_nonnull(session->doc.now.reasons);
+  ck_assert_int_gt(session->doc.now.reasons->count, 0);
+  ck_assert_ptr_eq(session->doc.now.picture, picture);
   ck_assert_int_eq(now(KNOB_BM), 1024);
   session_set_knob(session, KNOB_BM, 512);
-  ck_assert_ptr_eq(session->now.picture, picture);
+  ck_assert_ptr_eq(session->doc.now.picture, picture);
   ck_assert(session_fix(session));
-  ck_assert_ptr_null(session->now.reasons);
-  ck_assert_ptr_ne(session->now.picture, picture);
+  ck_assert_ptr_null(session->doc.now.reasons);
+  ck_assert_ptr_ne(session->doc.now.picture, picture);
   ck_assert_int_lt(now(KNOB_BM), 512);
   ck_assert_int_gt(now(KNOB_BM), 16);
   ck_assert_int_eq(session_edits(session), 1);
@@ -112,12 +112,12 @@ START_TEST(an_illegal_knob_leaves_the_picture) {
 END_TEST
 
 START_TEST(rungs_keep_their_edits) {
-  int rung = session->rung;
+  int rung = session->doc.rung;
   session_set_knob(session, KNOB_FM, 4);
   ck_assert(session_go_rung(session, rung + 1));
   ck_assert_int_eq(session_edits(session), 0);
   ck_assert_int_eq(now(KNOB_FM), 8);
-  ck_assert(strstr(session->message, "1 edit stays with rung") != NULL);
+  ck_assert(strstr(session->prompt.message, "1 edit stays with rung") != NULL);
   ck_assert(session_go_rung(session, rung));
   ck_assert_int_eq(now(KNOB_FM), 4);
   session_reset_rung(session);
@@ -125,20 +125,20 @@ START_TEST(rungs_keep_their_edits) {
   ck_assert(session_undo(session));
   ck_assert_int_eq(now(KNOB_FM), 4);
   ck_assert(!session_go_rung(session, -1));
-  ck_assert(!session_go_rung(session, session->ladder->n_rungs));
-  ck_assert_int_eq(session->rung, rung);
+  ck_assert(!session_go_rung(session, session->doc.ladder->n_rungs));
+  ck_assert_int_eq(session->doc.rung, rung);
 }
 END_TEST
 
 START_TEST(the_problem_goes_along) {
   ck_assert(session_set_text(session, "M=2048,N=2048,K=2048,TARGET=h100", &diags));
-  session_go_rung(session, session->rung + 1);
+  session_go_rung(session, session->doc.rung + 1);
   ck_assert_int_eq(now(KNOB_M), 2048);
-  ck_assert_str_eq(session->now.schedule.target, "h100");
+  ck_assert_str_eq(session->doc.now.schedule.target, "h100");
   ck_assert_int_eq(now(KNOB_CELL_GROUP), 4);
-  session_go_rung(session, ladder_find_rung(session->ladder, "splitk", NULL));
+  session_go_rung(session, ladder_find_rung(session->doc.ladder, "splitk", NULL));
   ck_assert_int_eq(now(KNOB_M), 128);
-  ck_assert_str_eq(session->now.schedule.target, "h100");
+  ck_assert_str_eq(session->doc.now.schedule.target, "h100");
 }
 END_TEST
 
@@ -147,8 +147,8 @@ START_TEST(state_text_comes_back) {
   char *text = arena_strdup(arena, session_state_text(arena, session));
   Session *other = explorer_open(&(SessionOptions){.state = text}, &diags);
   ck_assert_msg(other != NULL, "%s", diags_text(arena, &diags));
-  ck_assert(schedule_same(&other->now.schedule, &session->now.schedule));
-  ck_assert_int_eq(other->rung, session->rung);
+  ck_assert(schedule_same(&other->doc.now.schedule, &session->doc.now.schedule));
+  ck_assert_int_eq(other->doc.rung, session->doc.rung);
   ck_assert_int_eq(session_edits(other), 1);
   explorer_close(other);
 }
@@ -157,8 +157,8 @@ END_TEST
 static const char *ladder_of(const SessionOptions *options, int *rung) {
   Session *other = explorer_open(options, &diags);
   ck_assert_msg(other != NULL, "%s", diags_text(arena, &diags));
-  const char *name = arena_strdup(arena, other->ladder->name);
-  *rung = other->rung;
+  const char *name = arena_strdup(arena, other->doc.ladder->name);
+  *rung = other->doc.rung;
   explorer_close(other);
   return name;
 }
@@ -171,7 +171,7 @@ START_TEST(a_state_finds_its_ladder) {
   Session *other = explorer_open(&(SessionOptions){.ladder = ladders[_i], .rung = "5"}, &diags);
   session_set_knob(other, KNOB_K, 1024);
   const char *state = arena_strdup(arena, session_state_text(arena, other));
-  asked = other->rung;
+  asked = other->doc.rung;
   explorer_close(other);
   ck_assert_str_eq(ladder_of(&(SessionOptions){.state = state}, &found), ladders[_i]);
   ck_assert_int_eq(found, asked);
@@ -191,47 +191,49 @@ END_TEST
 
 START_TEST(compare_takes_the_rung_before_or_the_unedited) {
   ck_assert(session_compare(session, NULL, NULL));
-  ck_assert(
-      schedule_same(&session->then.schedule, &session->ladder->rung[session->rung - 1].schedule));
+  ck_assert(schedule_same(&session->doc.then.schedule,
+                          &session->doc.ladder->rung[session->doc.rung - 1].schedule));
   session_compare_off(session);
   session_set_knob(session, KNOB_FM, 4);
   ck_assert(session_compare(session, NULL, NULL));
-  ck_assert(schedule_same(&session->then.schedule, &session_rung(session)->schedule));
+  ck_assert(schedule_same(&session->doc.then.schedule, &session_rung(session)->schedule));
   session_swap(session);
   ck_assert_int_eq(now(KNOB_FM), 8);
-  ck_assert_int_eq(session->then.schedule.value[KNOB_FM], 4);
+  ck_assert_int_eq(session->doc.then.schedule.value[KNOB_FM], 4);
 }
 END_TEST
 
 START_TEST(a_result_belongs_to_one_state) {
-  const Timed *timed = results_find(&session->results, &session->now.schedule);
+  const Timed *timed = results_find(&session->background.results, &session->doc.now.schedule);
   ck_assert_ptr_nonnull(timed);
   ck_assert_int_eq(timed->origin, ORIGIN_RECORDED);
   session_set_knob(session, KNOB_PAD_SMEM, 8);
-  ck_assert_ptr_null(results_find(&session->results, &session->now.schedule));
+  ck_assert_ptr_null(results_find(&session->background.results, &session->doc.now.schedule));
   int distance = 0;
-  ck_assert_ptr_nonnull(results_nearest(&session->results, &session->now.schedule, &distance));
+  ck_assert_ptr_nonnull(
+      results_nearest(&session->background.results, &session->doc.now.schedule, &distance));
   ck_assert_int_eq(distance, 1);
   ck_assert(session_set_text(session, "TARGET=b200", &diags));
-  ck_assert_ptr_null(results_nearest(&session->results, &session->now.schedule, &distance));
+  ck_assert_ptr_null(
+      results_nearest(&session->background.results, &session->doc.now.schedule, &distance));
 }
 END_TEST
 
 START_TEST(a_measurement_here_comes_first) {
   BenchEntry entry = {.ok = true, .time = {.median_ns = 3e6}, .tflops = 45.8, .ratio = 0.9};
   BenchResult bench = {.gpu = "\033[31mred GPU", .reference = {.tflops = 51, .name = "cublas"}};
-  results_add_bench(&session->results, &session->now.schedule, &entry, &bench);
-  const Timed *timed = results_find(&session->results, &session->now.schedule);
+  results_add_bench(&session->background.results, &session->doc.now.schedule, &entry, &bench);
+  const Timed *timed = results_find(&session->background.results, &session->doc.now.schedule);
   ck_assert_int_eq(timed->origin, ORIGIN_MEASURED);
   ck_assert_ptr_null(strchr(timed->gpu, '\033'));
-  int n = session->results.n_timed;
-  results_add_bench(&session->results, &session->now.schedule, &entry, &bench);
-  ck_assert_int_eq(session->results.n_timed, n);
+  int n = session->background.results.n_timed;
+  results_add_bench(&session->background.results, &session->doc.now.schedule, &entry, &bench);
+  ck_assert_int_eq(session->background.results.n_timed, n);
 }
 END_TEST
 
 START_TEST(compilations_come_in_parts) {
-  Results *results = &session->results;
+  Results *results = &session->background.results;
   Compiled *compiled = results_begin_compile(results, 7);
   results_add_compile(
       compiled,
@@ -254,7 +256,7 @@ END_TEST
 // The trial of a knob at a value: CELL_GROUP 4 is further than one step.
 static const Trial *trial_of(KnobId knob, int64_t value) {
   for (int i = 0; i < ADVICE_TRIALS; i++) {
-    const Trial *trial = &session->advice->trial[i];
+    const Trial *trial = &session->background.advice->trial[i];
     if (trial->exists && trial->knob == knob && trial->value == value) return trial;
   }
   return NULL;
@@ -263,20 +265,21 @@ static const Trial *trial_of(KnobId knob, int64_t value) {
 START_TEST(records_are_said_where_both_are_there) {
   while (session_idle(session)) {
   }
-  const Timed *here = results_find(&session->results, &session->now.pictured);
+  const Timed *here = results_find(&session->background.results, &session->doc.now.pictured);
   ck_assert(here && here->ok);
   const Trial *groups = trial_of(KNOB_CELL_GROUP, 4);
   ck_assert_ptr_nonnull(groups);
-  const Estimate own = session_stand_in(session, session->now.picture->model);
-  Promise promise = promise_of(&session->results, &session->now.pictured, &own, groups);
+  const Estimate own = session_stand_in(session, session_model(session));
+  Promise promise =
+      promise_of(&session->background.results, &session->doc.now.pictured, &own, groups);
   ck_assert(promise.comparable);
   ck_assert_double_eq_tol(promise.here->tflops, here->tflops, 1e-9);
   // The gain is the timed one; the expected numbers stand beside it.
   ck_assert_double_eq_tol(promise_gain(&promise), promise.there->tflops / here->tflops, 1e-9);
   ck_assert_double_eq_tol(promise.to.tflops, groups->stand_in.tflops, 1e-9);
   // No run has timed this neighbour.
-  const Trial *up = advice_find(session->advice, KNOB_BM, 1);
-  promise = promise_of(&session->results, &session->now.pictured, &own, up);
+  const Trial *up = advice_find(session->background.advice, KNOB_BM, 1);
+  promise = promise_of(&session->background.results, &session->doc.now.pictured, &own, up);
   ck_assert_ptr_null(promise.there);
   ck_assert_double_eq_tol(promise_gain(&promise),
                           up->stand_in.tflops / fmax(own.tflops, here->tflops), 1e-9);
@@ -288,17 +291,17 @@ END_TEST
 START_TEST(promises_are_on_one_scale) {
   while (session_idle(session)) {
   }
-  Results *results = &session->results;
-  const Trial *up = advice_find(session->advice, KNOB_BM, 1);
-  const Estimate own = session_stand_in(session, session->now.picture->model);
+  Results *results = &session->background.results;
+  const Trial *up = advice_find(session->background.advice, KNOB_BM, 1);
+  const Estimate own = session_stand_in(session, session_model(session));
   const ClockedSpeed here = {30, 27, 33, false}, there = {31, 28, 34, false};
-  results_add_clock(results, session->now.picture->key, &here);
-  ck_assert_int_eq(session_estimate(session, session->now.picture->model).by, ESTIMATE_CLOCK);
-  Promise promise = promise_of(results, &session->now.pictured, &own, up);
+  results_add_clock(results, session->doc.now.picture->key, &here);
+  ck_assert_int_eq(session_estimate(session, session_model(session)).by, ESTIMATE_CLOCK);
+  Promise promise = promise_of(results, &session->doc.now.pictured, &own, up);
   ck_assert_int_eq(promise.from.by, ESTIMATE_STAND_IN);
   ck_assert_int_eq(promise.to.by, ESTIMATE_STAND_IN);
   results_add_clock(results, up->key, &there);
-  promise = promise_of(results, &session->now.pictured, &own, up);
+  promise = promise_of(results, &session->doc.now.pictured, &own, up);
   ck_assert_int_eq(promise.from.by, ESTIMATE_CLOCK);
   promise.here = NULL;
   ck_assert_double_eq_tol(promise_gain(&promise), there.tflops / here.tflops, 1e-9);
@@ -309,7 +312,7 @@ START_TEST(promises_are_on_one_scale) {
   ck_assert_double_eq_tol(promise_gain(&promise), slow.tflops / here.tflops, 1e-9);
   results_add_clock(results, up->key, NULL);  // it cannot be played
   ck_assert(!results_clocked(results, up->key)->known);
-  promise = promise_of(results, &session->now.pictured, &own, up);
+  promise = promise_of(results, &session->doc.now.pictured, &own, up);
   ck_assert_int_eq(promise.from.by, ESTIMATE_STAND_IN);
 }
 END_TEST
@@ -317,12 +320,13 @@ END_TEST
 START_TEST(what_is_advised_is_promised) {
   while (session_idle(session)) {
   }
-  const Estimate own = session_stand_in(session, session->now.picture->model);
-  const Trial *best = promise_best(&session->results, session->advice, &own);
+  const Estimate own = session_stand_in(session, session_model(session));
+  const Trial *best = promise_best(&session->background.results, session->background.advice, &own);
   ck_assert_ptr_nonnull(best);
-  const Promise promise = promise_of(&session->results, &session->now.pictured, &own, best);
+  const Promise promise =
+      promise_of(&session->background.results, &session->doc.now.pictured, &own, best);
   ck_assert(promise_gain(&promise) > 1);
-  const Trial *up = advice_find(session->advice, KNOB_BM, 1);
+  const Trial *up = advice_find(session->background.advice, KNOB_BM, 1);
   ck_assert(up && up->exists && up->legal && up->value > now(KNOB_BM));
 }
 END_TEST
@@ -369,7 +373,7 @@ END_TEST
 START_TEST(a_pasted_line_of_a_listing_is_the_state) {
   session_set_knob(session, KNOB_CELL_GROUP, 4);
   ck_assert(palette_run(session, ":export DEPLODOCK_KNOBS=\"BM=8,BN=32,FM=26\" \\", &diags));
-  ck_assert_str_eq(schedule_text(arena, &session->now.schedule), "BM=8,BN=32,FM=26");
+  ck_assert_str_eq(schedule_text(arena, &session->doc.now.schedule), "BM=8,BN=32,FM=26");
 }
 END_TEST
 

@@ -10,6 +10,7 @@
 #include "model/ir/program.h"
 #include "model/passes/copy/slab_layout.h"
 #include "model/words/ladder.h"
+#include "property.h"
 
 #define TF32 "ATOM_KIND=mma_m16n8k8_tf32,WM=2,WN=4,FM=4,FN=4,BK=2,STAGE=11,TRANSPOSE_B=1,LDMATRIX=1"
 #define CELLS "BM=8,BN=32,FM=8,FN=4,BK=16,STAGE=11,VECTORIZE=1"
@@ -23,8 +24,7 @@ static void setup(void) {
   arena = arena_new("test");
   scratch = arena_new("scratch");
   diags = diags_new(arena);
-  const EmbeddedFile *file = embed_find(arena, "gpus.json");
-  ck_assert(targets_parse(arena, file->text, file->size, &diags, &targets));
+  targets = *property_gpus();
 }
 
 static void teardown(void) {

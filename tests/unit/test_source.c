@@ -69,7 +69,7 @@ static const SassCount counts_other[] = {
     {"matmul", "FFMA", 2}, {"matmul", "LDS.128", 1}, {"matmul", "EXIT", 1}};
 
 static void compiled(const Side *side, const char *ptx, bool other_sass) {
-  Compiled *compiled = results_begin_compile(&session->results, side->picture->key);
+  Compiled *compiled = results_begin_compile(&session->background.results, side->picture->key);
   results_add_compile(
       compiled,
       &(CompileResult){
@@ -101,7 +101,7 @@ START_TEST(cuda_differs_line_by_line) {
 END_TEST
 
 START_TEST(the_same_cuda_is_said_so) {
-  ck_assert(session_compare(session, &session->now.schedule, "itself"));
+  ck_assert(session_compare(session, &session->doc.now.schedule, "itself"));
   drive_frame(session, canvas);
   ck_assert(shows("CUDA identical: yes"));
 }
@@ -109,8 +109,8 @@ END_TEST
 
 START_TEST(ptx_is_counted_in_both) {
   keys("c l");
-  compiled(&session->then, ptx_narrow, false);
-  compiled(&session->now, ptx_wide, false);
+  compiled(&session->doc.then, ptx_narrow, false);
+  compiled(&session->doc.now, ptx_wide, false);
   drive_frame(session, canvas);
   const Source *source = session->prepared;
   ck_assert_str_eq(source->opcode[0].opcode, "ld.shared.f32");
@@ -127,24 +127,24 @@ END_TEST
 // map, and back.
 START_TEST(texts_are_scrolled_together) {
   keys("# 1 4 Enter l l");  // nothing is compiled yet
-  compiled(&session->now, ptx_wide, false);
+  compiled(&session->doc.now, ptx_wide, false);
   drive_frame(session, canvas);
-  ck_assert_int_eq(session_view_state(session)->mode, SOURCE_SASS);
+  ck_assert_int_eq(source_chosen(session)->mode, SOURCE_SASS);
   ck_assert_int_eq(session_view_state(session)->cursor, 1);
   keys("j h h");
-  ck_assert_int_eq(session_view_state(session)->mode, SOURCE_CUDA);
+  ck_assert_int_eq(source_chosen(session)->mode, SOURCE_CUDA);
   ck_assert_int_eq(session_view_state(session)->cursor, 19);
   keys("j j j h");  // three lines further, nearest instruction: that of line 20
-  ck_assert_int_eq(session_view_state(session)->mode, SOURCE_SASS);
+  ck_assert_int_eq(source_chosen(session)->mode, SOURCE_SASS);
   ck_assert_int_eq(session_view_state(session)->cursor, 2);
 }
 END_TEST
 
 // The text that a person sees and copies is the one that is compiled: PTX and SASS point into it.
 START_TEST(the_screen_has_the_text_of_the_command_line) {
-  const Model *model = session->now.picture->model;
+  const Model *model = session_model(session);
   const Plan *plan = plan_from_model(arena, model, NULL);
-  ck_assert_str_eq(side_emission(&session->now)->text, plan->cuda);
+  ck_assert_str_eq(side_emission(&session->doc.now)->text, plan->cuda);
   ck_assert(strstr(plan->cuda, "\n// for sm_90a (H200 SXM)\n") != NULL);
 }
 END_TEST
@@ -185,7 +185,7 @@ static const char ptx_long[] =
     "\tfma.rn.f32 %f5, %f1, %f2, %f5;\n";
 
 START_TEST(a_match_is_brought_into_sight) {
-  compiled(&session->now, ptx_long, false);
+  compiled(&session->doc.now, ptx_long, false);
   keys("l");
   canvas_resize(canvas, 24, 60);
   drive_frame(session, canvas);
@@ -198,7 +198,7 @@ START_TEST(a_match_is_brought_into_sight) {
   keys(">");
   ck_assert(!shows(" ld.shared"));
   keys("l");  // another text begins at its beginning
-  ck_assert_int_eq(session_view_state(session)->across, 0);
+  ck_assert_int_eq(source_chosen(session)->across, 0);
 }
 END_TEST
 
@@ -213,7 +213,7 @@ START_TEST(what_is_folded_is_not_found) {
 END_TEST
 
 START_TEST(three_texts_stand_side_by_side) {
-  compiled(&session->now, ptx_wide, false);
+  compiled(&session->doc.now, ptx_wide, false);
   canvas_resize(canvas, 50, 160);
   keys("# 1 4 Enter");
   ck_assert(shows("matmul") && shows("ld.shared.v4.f32") && shows("FFMA R8, R4, R6, R8"));
@@ -255,7 +255,7 @@ END_TEST
 
 // Whatever has come and whatever room there is; keys of every text.
 START_TEST(columns_fit_every_screen) {
-  session->worker.present = true;  // nothing is compiled yet
+  session->background.worker.present = true;  // nothing is compiled yet
   for (int round = 0; round < 2; round++) {
     for (int cols = 150; cols <= 250; cols += 9)
       for (int rows = 12; rows <= 64; rows += 13) {
@@ -264,15 +264,15 @@ START_TEST(columns_fit_every_screen) {
         keys("l > j G z l s < g k l z");
         ck_assert(shows("CUDA") && shows("PTX") && shows("SASS"));
       }
-    compiled(&session->now, ptx_wide, false);
+    compiled(&session->doc.now, ptx_wide, false);
   }
 }
 END_TEST
 
 START_TEST(a_comment_does_not_make_ptx_another) {
   keys("c");
-  compiled(&session->then, "// one\n\tret;\n", false);
-  compiled(&session->now, "// two\n\tret;\n", true);
+  compiled(&session->doc.then, "// one\n\tret;\n", false);
+  compiled(&session->doc.now, "// two\n\tret;\n", true);
   drive_frame(session, canvas);
   const Source *source = session->prepared;
   ck_assert_str_eq(source->identity, "PTX identical: yes  SASS identical: no");
@@ -281,7 +281,7 @@ END_TEST
 
 START_TEST(the_ribbon_is_in_order) {
   keys("h");
-  compiled(&session->now, ptx_wide, false);
+  compiled(&session->doc.now, ptx_wide, false);
   drive_frame(session, canvas);
   const Source *source = session->prepared;
   ck_assert_int_eq(source->mode, SOURCE_SASS);
@@ -341,7 +341,7 @@ START_TEST(bursts_of_reads_are_counted) {
 #define PRODUCT "\tmma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1}, {%r1}, {%r2}, {%f1};\n"
 #define OTHER "\tadd.s32 %r1, %r1, 1;\n"
 #define BAR "\tbar.sync 0;\n"
-  compiled(&session->now,
+  compiled(&session->doc.now,
            READ BAR READ READ OTHER READ OTHER PRODUCT OTHER PRODUCT READ PRODUCT READ BAR OTHER BAR
                READ PRODUCT OTHER "\tret;\n",
            false);
@@ -364,7 +364,7 @@ START_TEST(the_ribbon_shows_what_stands_among_addresses) {
             "\tadd.s32 %r1, %r1, 1;\n\tadd.s32 %r1, %r1, 1;\n\tadd.s32 %r1, %r1, 1;\n"
             "\tcp.async.cg.shared.global [%r1], [%rd1], 16;\n");
   for (int i = 0; i < 100; i++) str_add(&ptx, "\tadd.s32 %r1, %r1, 1;\n");
-  compiled(&session->now, ptx.text, false);
+  compiled(&session->doc.now, ptx.text, false);
   keys("l");
   ck_assert(shows("AAAAAAAAAA..."));
   ck_assert(!shows(".A."));
@@ -380,7 +380,7 @@ END_TEST
 
 START_TEST(register_banks_are_marked_and_counted) {
   keys("l l");
-  compiled(&session->now, ptx_wide, false);
+  compiled(&session->doc.now, ptx_wide, false);
   keys("z");
   ck_assert_msg(shows("1 FFMA: 1 read a bank twice (!), .reuse spares 0 (r); 0 to 2 clocks lost"),
                 "%s", export_text(arena, canvas));
@@ -398,7 +398,7 @@ START_TEST(control_words_stand_in_the_gutter) {
   const SassResult sass = {.ok = true, .n_lines = 3, .lines = lines};
   const KernelTexts code = {1, {{"matmul", padded_code()}}};
   keys("l l");
-  Compiled *c = results_begin_compile(&session->results, session->now.picture->key);
+  Compiled *c = results_begin_compile(&session->background.results, session->doc.now.picture->key);
   results_add_compile(c, &(CompileResult){.ok = true, .ptx = ptx_wide});
   results_add_sass(c, &sass);
   drive_frame(session, canvas);
@@ -415,7 +415,7 @@ START_TEST(control_words_stand_in_the_gutter) {
 END_TEST
 
 START_TEST(no_disassembler_is_said_so) {
-  Compiled *c = results_begin_compile(&session->results, session->now.picture->key);
+  Compiled *c = results_begin_compile(&session->background.results, session->doc.now.picture->key);
   results_add_compile(c, &(CompileResult){.ok = true, .ptx = ptx_wide, .ptx_ms = 1, .cubin_ms = 2});
   keys("h");
   ck_assert(shows("nvdisasm is not installed"));

@@ -476,7 +476,8 @@ static void brute_list(Brute *b, const Stmt *list, const bool *active) {
       brute_list(b, list->body, active);
       continue;
     }
-    bool slabs = list == outer_k_loop(b->model->program) || list->var->tier == TIER_SERIAL_OUTER;
+    bool slabs =
+        list == program_outer_k_loop(b->model->program) || list->var->tier == TIER_SERIAL_OUTER;
     bool before = b->in_loop;
     b->in_loop |= slabs;
     for (int64_t i = 0; i < (slabs ? 1 : list->var->extent); i++) {

@@ -52,14 +52,24 @@ static const char *contradiction(unsigned seen, const InterpCheck *c) {
   return NULL;
 }
 
-static const Model *small_model(const char *const name[2]) {
-  const Rung *rung = &property_ladder(name[0])->rung[0];
-  for (int i = 0; i < property_ladder(name[0])->n_rungs; i++)
-    if (strcmp(property_ladder(name[0])->rung[i].name, name[1]) == 0)
-      rung = &property_ladder(name[0])->rung[i];
-  const Schedule narrow = property_narrow(&rung->schedule);
-  const Schedule small = schedule_reduce_turns(property_arena, &property_targets, &narrow, WORK);
-  return property_built(&small);
+static const Model *built_small(Arena *arena, const char *const name[2]) {
+  const Ladder *ladder = property_ladder(name[0]);
+  const int rung = ladder_find_rung(ladder, name[1], NULL);
+  ck_assert_int_ge(rung, 0);
+  const Schedule narrow = property_narrow(&ladder->rung[rung].schedule);
+  const Schedule small = schedule_reduce_turns(arena, &property_targets, &narrow, WORK);
+  const Model *model = model_build(arena, &property_targets, &small);
+  ck_assert_msg(model->ok, "%s/%s", name[0], name[1]);
+  return model;
+}
+
+// Each is built once for all breakages.
+static const Model *small_model(int rung) {
+  static const Model *built[N_RUNGS];
+  static Arena *arena;
+  if (!arena) arena = arena_new("test symptoms");
+  if (!built[rung]) built[rung] = built_small(arena, rungs[rung]);
+  return built[rung];
 }
 
 // The first rung, or in `make stress` all of them, that the breakage has something to break in.
@@ -69,7 +79,7 @@ START_TEST(symptoms_are_what_the_interpreter_finds) {
   if (!stress_has_turn(_i, 5)) return;
   int n = 0;
   for (int r = 0; r < N_RUNGS && n < stress_count(1, N_RUNGS); r++) {
-    const Model *model = small_model(rungs[r]);
+    const Model *model = small_model(r);
     const Program *broken = program_break(property_arena, model->program, id);
     if (!broken) continue;
     const InterpCheck check =

@@ -4,13 +4,14 @@
 #include <string.h>
 
 #include "banks/layouts/smem_descriptor.h"
-#include "base/embed.h"
 #include "base/str.h"
 #include "model/interp/interp.h"
 #include "model/ir/buffer.h"
 #include "model/ir/op.h"
 #include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/readings/place/tile_read.h"
+#include "property.h"
 
 Suite *suite_tile_read(void);
 
@@ -49,9 +50,8 @@ static const struct {
 static const Model *model_of(const char *state) {
   Diags diags = diags_new(arena);
   TargetTable targets;
-  const EmbeddedFile *file = embed_find(arena, "gpus.json");
   Schedule schedule = schedule_default();
-  ck_assert(targets_parse(arena, file->text, file->size, &diags, &targets));
+  targets = *property_gpus();
   ck_assert_msg(schedule_parse(&schedule, state, &diags), "%s", diags_text(arena, &diags));
   const Model *model = model_build(arena, &targets, &schedule);
   ck_assert_msg(model->ok, "%s: %s", state, diags_text(arena, &model->diags));

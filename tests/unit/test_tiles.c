@@ -12,7 +12,7 @@
 #include "model/ir/role.h"
 #include "tui/canvas/export.h"
 #include "tui/frame/drive.h"
-#include "tui/views/places/grid_picture.h"
+#include "tui/views/places/grid_view.h"
 #include "tui/views/program/explore.h"
 
 static Arena *arena;
@@ -75,10 +75,10 @@ START_TEST(grid_clicks) {
   ck_assert_int_gt(count_spots(GRID_SPOT_CELL), 100);
   click(GRID_SPOT_CELL, count_spots(GRID_SPOT_CELL) - 1);
   ck_assert(sees("wave 4/4"));
-  ck_assert(strstr(session->message, "wave 4: tile (") != NULL);
+  ck_assert(strstr(session->prompt.message, "wave 4: tile (") != NULL);
   keys("Enter");
-  ck_assert_str_eq(view_table[session->view].name, "tiles");
-  ck_assert_int_eq(session_view_state(session)->mode, 1);
+  ck_assert_str_eq(view_table[session->at.view].name, "tiles");
+  ck_assert_int_eq(tiles_chosen(session)->level, 1);
   ck_assert_int_eq(tiles_of(session)->at.i, 792 / 32 * 128);
   ck_assert_int_eq(tiles_of(session)->at.j, 792 % 32 * 128);
 }
@@ -91,15 +91,14 @@ START_TEST(tiles_clicks_lead_down) {
   TraceAt at = tiles_of(session)->at;
   ck_assert_int_gt(at.i, 2048);
   ck_assert_int_gt(at.j, 2048);
-  ck_assert_int_eq(session_view_state(session)->mode, 0);
+  ck_assert_int_eq(tiles_chosen(session)->level, 0);
   click(TILES_SPOT_CELL, count_spots(TILES_SPOT_CELL) - 1);
-  ck_assert_int_eq(session_view_state(session)->mode, 1);
+  ck_assert_int_eq(tiles_chosen(session)->level, 1);
   for (int level = 1; level < TILES_LEVELS; level++) {
     int last = count_spots(TILES_SPOT_CELL) - 1;
     click(TILES_SPOT_CELL, last);
-    if (session_view_state(session)->mode == level) click(TILES_SPOT_CELL, last);
-    ck_assert_int_eq(session_view_state(session)->mode,
-                     level + 1 < TILES_LEVELS ? level + 1 : level);
+    if (tiles_chosen(session)->level == level) click(TILES_SPOT_CELL, last);
+    ck_assert_int_eq(tiles_chosen(session)->level, level + 1 < TILES_LEVELS ? level + 1 : level);
   }
   const TilesSide *side = &tiles_of(session)->side[1];
   ck_assert_int_eq(side->at.i / 128, at.i / 128);
@@ -108,7 +107,7 @@ START_TEST(tiles_clicks_lead_down) {
   ck_assert_int_eq(side->owner.thread, 255);
   ck_assert_int_eq(side->owner.value, 63);
   click(TILES_SPOT_LEVEL, 0);
-  ck_assert_int_eq(session_view_state(session)->mode, 0);
+  ck_assert_int_eq(tiles_chosen(session)->level, 0);
   click(TILES_SPOT_K, 0);
   ck_assert_int_lt(tiles_of(session)->at.k, 4096);
 }
@@ -130,10 +129,10 @@ START_TEST(traces_follow_edits_and_undo) {
     ck_assert(i % 2 ? session_redo(session) : session_undo(session));
     drive_frame(session, canvas);
     const TilesSide *side = &tiles_of(session)->side[1];
-    ck_assert_ptr_eq(side->model, session->now.picture->model);
+    ck_assert_ptr_eq(side->model, session_model(session));
     ck_assert_int_eq(side->owner.thread, i % 2 ? thread : 130 % 128 / 8 * 16);
     ck_assert_ptr_eq(side->trace[ATOM_C].move[0].from.buffer,
-                     program_buffer(session->now.picture->model->program, ROLE_ACC));
+                     program_buffer(session_model(session)->program, ROLE_ACC));
   }
 }
 END_TEST
@@ -141,9 +140,9 @@ END_TEST
 START_TEST(comparison_has_two_orders) {
   show("grid");
   keys("o");
-  ck_assert(session->comparing);
-  ck_assert_int_eq(session->then.picture->model->schedule.value[KNOB_GROUP_M], 8);
-  ck_assert_int_eq(session->now.picture->model->schedule.value[KNOB_GROUP_M], 1);
+  ck_assert(session->doc.comparing);
+  ck_assert_int_eq(session->doc.then.picture->model->schedule.value[KNOB_GROUP_M], 8);
+  ck_assert_int_eq(session_model(session)->schedule.value[KNOB_GROUP_M], 1);
   ck_assert(sees("18 MiB  30 %") && sees("66 MiB 110 %"));
   show("tiles");
   ck_assert(view_run(session, "element", "C[0][130]"));
@@ -154,7 +153,7 @@ START_TEST(comparison_has_two_orders) {
   ck_assert_int_eq(tiles_of(session)->side[0].cta.index, 1);
   ck_assert_int_eq(tiles_of(session)->side[1].cta.index, 8);
   keys("Esc");
-  ck_assert(!session->comparing);
+  ck_assert(!session->doc.comparing);
 }
 END_TEST
 
@@ -167,7 +166,7 @@ START_TEST(clicks_leave_room_for_the_footer) {
     for (int comparing = 0; comparing < 2; comparing++)
       for (int level = 0; level <= TILES_LEVELS; level++) {
         show(level ? "tiles" : "grid");
-        if (level) session_view_state(session)->mode = level - 1;
+        if (level) tiles_chosen(session)->level = level - 1;
         session_compare_off(session);
         if (comparing) session_compare(session, NULL, NULL);
         canvas_resize(canvas, sizes[s].rows, sizes[s].cols);
@@ -196,7 +195,7 @@ START_TEST(selected_loop_lights_its_tile) {
     ck_assert_int_eq(session_view_state(session)->pane, 1);
     session_view_state(session)->cursor = row;
     keys("9");
-    ck_assert_int_eq(session_view_state(session)->mode, loops[i].level);
+    ck_assert_int_eq(tiles_chosen(session)->level, loops[i].level);
   }
 }
 END_TEST
@@ -309,9 +308,9 @@ START_TEST(two_products_and_what_is_hidden) {
   drive_frame(session, canvas);
   ck_assert(sees("S[65][500]"));
   ck_assert(view_run(session, "element", "O 3 500"));
-  ck_assert(strstr(session->message, "O has 512 rows and 128 columns; nearest: O[3][127]"));
+  ck_assert(strstr(session->prompt.message, "O has 512 rows and 128 columns; nearest: O[3][127]"));
   ck_assert(view_run(session, "element", "A 3 5"));
-  ck_assert(strstr(session->message, "not an element"));
+  ck_assert(strstr(session->prompt.message, "no element"));
 }
 END_TEST
 
@@ -324,7 +323,7 @@ START_TEST(products_of_other_kernels) {
   show("tiles");
   ck_assert(sees("P["));
   keys("p");
-  ck_assert(strstr(session->message, "an earlier kernel, scores"));
+  ck_assert(strstr(session->prompt.message, "by a kernel before, scores"));
   keys("Enter Enter Enter e V Space 3 Space 4 Enter");
   ck_assert(sees("V[3][4]"));
 }

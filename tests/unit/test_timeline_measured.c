@@ -23,7 +23,7 @@
 #include "tui/frame/drive.h"
 #include "tui/frame/explorer.h"
 #include "tui/frame/view.h"
-#include "tui/views/program/pipeline.h"
+#include "tui/views/time/pipeline.h"
 #include "vterm_harness.h"
 
 Suite *suite_timeline_measured(void);
@@ -407,12 +407,12 @@ START_TEST(the_view_sets_a_trace_beside_the_estimate) {
   Canvas *canvas = canvas_new(arena, 40, 120, false);
   view_show(session, view_find("pipeline"));
   drive_frame(session, canvas);
-  const Made made = make_stamps(session->now.picture->model);
+  const Made made = make_stamps(session_model(session));
   TraceResult result = result_of(&made);
   ck_assert_ptr_null(strstr(screen(session, canvas, "t"), "measured here"));
-  results_add_trace(&session->results, session->now.picture->key + 1, &result);
+  results_add_trace(&session->background.results, session->doc.now.picture->key + 1, &result);
   ck_assert_ptr_null(strstr(screen(session, canvas, "t"), "measured here"));
-  results_add_trace(&session->results, session->now.picture->key, &result);
+  results_add_trace(&session->background.results, session->doc.now.picture->key, &result);
   const char *text = screen(session, canvas, "Right");
   assert_has(text, "measured here, block 3 on SM 17");
   assert_has(text, "as it is");
@@ -424,7 +424,7 @@ START_TEST(the_view_sets_a_trace_beside_the_estimate) {
   ck_assert_ptr_null(strstr(screen(session, canvas, "v"), "measured here"));
   assert_has(screen(session, canvas, "t"), "measured here");
   ((Stamp *)made.warp[0].stamp)[1].mark = 1 << 20;
-  results_add_trace(&session->results, session->now.picture->key, &result);
+  results_add_trace(&session->background.results, session->doc.now.picture->key, &result);
   text = screen(session, canvas, "t");
   ck_assert_ptr_null(strstr(text, "measured here"));
   assert_has(text, "stamp 1 of warp 0 names no statement");

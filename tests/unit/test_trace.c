@@ -395,10 +395,10 @@ static Waits waits_of(Stmt *body, int read) {
 static Moment moment_of(const Program *program, const Trace *trace) {
   const TraceMove *put = &trace->move[trace->n_moves - 2], *read = put + 1;
   if (put->stmt->op.kind == OP_STORE) return (Moment){put->stmt->id, put->k_o};
-  Waits in_loop = waits_of(slab_loop(program)->body, read->stmt->id);
+  Waits in_loop = waits_of(program_slab_loop(program)->body, read->stmt->id);
   if (read->k_o >= 0 && in_loop.before >= 0) return (Moment){in_loop.before, read->k_o};
   if (read->k_o > 0 && in_loop.last >= 0) return (Moment){in_loop.last, read->k_o - 1};
-  int loop = slab_loop(program)->id, first = read->k_o < 0 ? read->stmt->id : loop;
+  int loop = program_slab_loop(program)->id, first = read->k_o < 0 ? read->stmt->id : loop;
   return (Moment){waits_of(program->kernel[program->main_kernel].body, first).before, -1};
 }
 
@@ -417,7 +417,7 @@ static const Program *wiped(const Program *program, const Trace *trace) {
   if (launch.tiles)
     when = ex_land(property_arena, when, equals(launch.tiles->var, trace->cta / launch.cluster));
   if (moment.k_o >= 0)
-    when = ex_land(property_arena, when, equals(slab_loop(copy)->var, moment.k_o));
+    when = ex_land(property_arena, when, equals(program_slab_loop(copy)->var, moment.k_o));
   int64_t one = 1;
   Buffer *slab = program_buffer(copy, put->to.buffer->role);
   Buffer *nothing = program_new_buffer(copy, "zero", SPACE_REGISTER, ROLE_TEMP, 1, &one, KNOB_NONE);

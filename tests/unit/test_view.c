@@ -15,6 +15,7 @@
 #include "stress.h"
 #include "tui/canvas/export.h"
 #include "tui/frame/drive.h"
+#include "tui/views/program/source.h"
 
 static Arena *arena;
 static Diags diags;
@@ -326,7 +327,7 @@ START_TEST(every_view_at_every_size) {
       canvas_resize(canvas, rows, cols);
       drive_frame(session, canvas);
       check_frame(canvas, view);
-      session->comparing = false;
+      session->doc.comparing = false;
       if ((rows + cols) % 3 == 0) session_compare(session, NULL, NULL);
       if (at % 500 < 5)
         arena_reset(diags.arena), diags = diags_new(arena),
@@ -398,13 +399,14 @@ START_TEST(drawing_allocates_nothing_and_changes_nothing) {
     view_show(session, view);
     view_prepare(session, 40, 120);
     size_t frame = arena_used(session->frame), app = arena_used(session->app);
-    size_t gen = arena_used(session->now.arena[0]) + arena_used(session->now.arena[1]);
+    size_t gen = arena_used(session->doc.now.arena[0]) + arena_used(session->doc.now.arena[1]);
     Session *copy = arena_alloc(arena, sizeof *copy);
     memcpy(copy, session, sizeof *copy);
     view_draw(canvas, session);
     ck_assert_uint_eq(arena_used(session->frame), frame);
     ck_assert_uint_eq(arena_used(session->app), app);
-    ck_assert_uint_eq(arena_used(session->now.arena[0]) + arena_used(session->now.arena[1]), gen);
+    ck_assert_uint_eq(arena_used(session->doc.now.arena[0]) + arena_used(session->doc.now.arena[1]),
+                      gen);
     ck_assert_int_eq(memcmp(copy, session, sizeof *copy), 0);
   }
   explorer_close(session);
@@ -433,7 +435,7 @@ START_TEST(every_action_has_help_and_a_way_in) {
   Session *session = open_rung("padded", false);
   for (int view = 0; view < view_count; view++) {
     const ViewBody *body = view_table[view].body;
-    session->view = view;
+    session->at.view = view;
     for (int i = 0; i < body->n_actions; i++) {
       const Action *action = &body->actions[i];
       ck_assert(action->help && *action->help && action->run);
@@ -461,10 +463,10 @@ START_TEST(every_used_knob_can_be_reached) {
     ck_assert(drive_keys(session, canvas, "K", &diags));
     for (int k = 0; k < i; k++) ck_assert(drive_keys(session, canvas, "Down", &diags));
     ck_assert(drive_keys(session, canvas, "Enter", &diags));
-    seen[session->knob] = true;
+    seen[session->at.knob] = true;
   }
   for (int i = 0; i < KNOB_COUNT; i++)
-    ck_assert_msg(seen[i] == knob_is_used((KnobId)i, &session->now.schedule), "%s",
+    ck_assert_msg(seen[i] == knob_is_used((KnobId)i, &session->doc.now.schedule), "%s",
                   knob_table[i].name);
   explorer_close(session);
 }
@@ -474,7 +476,8 @@ END_TEST
 START_TEST(escape_sequences_are_only_text) {
   Session *session = open_rung("padded", false);
   Canvas *canvas = canvas_new(arena, 24, 80, false);
-  Compiled *compiled = results_begin_compile(&session->results, session->now.picture->key);
+  Compiled *compiled =
+      results_begin_compile(&session->background.results, session->doc.now.picture->key);
   results_add_compile(compiled,
                       &(CompileResult){.ok = true,
                                        .ptx_ms = 1,
@@ -482,7 +485,7 @@ START_TEST(escape_sequences_are_only_text) {
                                        .ptx = "\033]52;c;AAAA\007mov\n\033[2Jx\302\2331m"});
   session_say(session, SAID_NOTE, "\033[31mred");
   view_show(session, view_find("source"));
-  session_view_state(session)->mode = 1;
+  source_chosen(session)->mode = SOURCE_PTX;
   drive_frame(session, canvas);
   const char *text = export_text(arena, canvas);
   ck_assert_ptr_null(strchr(text, '\033'));

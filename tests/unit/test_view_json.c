@@ -66,7 +66,7 @@ static const char *const views[] = {"explore", "loops",     "banks",   "source",
 enum { VIEWS = sizeof views / sizeof *views };
 
 START_TEST(is_one_object_on_every_rung) {
-  for (int rung = 0; rung < session->ladder->n_rungs; rung++) {
+  for (int rung = 0; rung < session->doc.ladder->n_rungs; rung++) {
     session_go_rung(session, rung);
     if (rung % 2) session_compare(session, NULL, NULL);
     const JsonValue *root = document(views[_i], NULL);
@@ -80,7 +80,7 @@ END_TEST
 
 START_TEST(explore_says_what_the_model_says) {
   const JsonValue *explore = data("explore", NULL), *sites = json_object_get(explore, "sites");
-  const Model *model = session->now.picture->model;
+  const Model *model = session_model(session);
   ck_assert_int_eq(json_count(sites), model->n_sites);
   for (int i = 0; i < model->n_sites; i++) {
     const JsonValue *site = json_at(sites, i);
@@ -97,7 +97,7 @@ START_TEST(explore_says_what_the_model_says) {
   ck_assert_msg(schedule_parse(&schedule, state.text, &diags), "%s", diags_text(arena, &diags));
   for (int i = 0; i < json_count(knobs); i++) {
     KnobId knob = knob_find(text(json_at(knobs, i), "name"), NULL);
-    ck_assert(knob >= 0 && !schedule_differs(&schedule, &session->now.schedule, knob));
+    ck_assert(knob >= 0 && !schedule_differs(&schedule, &session->doc.now.schedule, knob));
   }
 }
 END_TEST
@@ -107,7 +107,7 @@ START_TEST(unknown_is_null) {
   const JsonValue *numbers = json_object_get(document("explore", NULL), "numbers");
   ck_assert(json_is_null(json_object_get(numbers, "time_ns")));
   ck_assert(number(numbers, "smem_bytes") > 0);
-  session_go_rung(session, ladder_find_rung(session->ladder, "cp_async", NULL));
+  session_go_rung(session, ladder_find_rung(session->doc.ladder, "cp_async", NULL));
   const JsonValue *sites = json_object_get(data("banks", NULL), "sites");
   int n_null = 0;
   for (int i = 0; i < json_count(sites); i++)

@@ -6,12 +6,14 @@
 #include "banks/layouts/smem_descriptor.h"
 #include "cli_harness.h"
 #include "model/ir/buffer.h"
+#include "model/ir/find_op.h"
 #include "model/ir/matrix_tile.h"
 #include "model/ir/notation/parse.h"
 #include "model/ir/notation/print.h"
 #include "model/ir/op.h"
 #include "model/ir/program.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 #include "model/readings/model.h"
 #include "model/readings/place/tile_map.h"
 #include "model/readings/place/trace.h"
@@ -48,7 +50,8 @@ typedef struct Tile {
 
 static Tile tile_of(const Program *program, AtomOperand operand) {
   const Op *op =
-      &stmt_find_op(main_kernel((Program *)(uintptr_t)program)->body, OP_WGMMA, ROLE_ACC)->op;
+      &stmt_find_op(program_main_kernel((Program *)(uintptr_t)program)->body, OP_WGMMA, ROLE_ACC)
+           ->op;
   const Access *corner = operand == ATOM_A ? &op->src : &op->src2;
   return (Tile){op,          &op->tile[operand],
                 corner,      operand == ATOM_A ? op->atom->m : op->atom->n,

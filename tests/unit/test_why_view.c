@@ -2,7 +2,7 @@
 // costliest instructions, whose fault they are, a turn stepped clock by clock, and what is said
 // where nothing can be played.
 #include "tui/frame/explorer.h"
-#include "tui/views/program/why_frame.h"
+#include "tui/views/time/why_frame.h"
 
 #include <check.h>
 #include <math.h>
@@ -53,7 +53,8 @@ static const WhyFrame *frame(void) { return session->prepared; }
 
 // The answers of a worker, then those of the thread that plays.
 static void compile(void) {
-  Compiled *compiled = results_begin_compile(&session->results, session->now.picture->key);
+  Compiled *compiled =
+      results_begin_compile(&session->background.results, session->doc.now.picture->key);
   const KernelTexts code = {1, {{"matmul", padded_code()}}};
   results_add_compile(compiled,
                       &(CompileResult){.ok = true,
@@ -193,7 +194,7 @@ START_TEST(a_stand_in_is_marked) {
   ck_assert(shows("No worker runs"));
   keys("j w Enter l o e");  // nothing to go about in
   golden_check("screens/why_stand_in.txt", export_text(arena, canvas));
-  session->worker.present = true;
+  session->background.worker.present = true;
   drive_frame(session, canvas);
   ck_assert(shows("Compiling begins when you stop turning knobs"));
   compile();
@@ -206,7 +207,8 @@ END_TEST
 // Code that cannot be played is a sentence.
 START_TEST(bad_code_is_a_sentence) {
   open_view(80, 24, false);
-  Compiled *compiled = results_begin_compile(&session->results, session->now.picture->key);
+  Compiled *compiled =
+      results_begin_compile(&session->background.results, session->doc.now.picture->key);
   const KernelTexts code = {1, {{"matmul", "00"}}};
   results_add_code(compiled, &code);
   drive_frame(session, canvas);
@@ -235,7 +237,8 @@ END_TEST
 // again when somebody comes back.
 START_TEST(a_schedule_is_left_and_found_again) {
   open_view(80, 24, false);
-  Compiled *compiled = results_begin_compile(&session->results, session->now.picture->key);
+  Compiled *compiled =
+      results_begin_compile(&session->background.results, session->doc.now.picture->key);
   const KernelTexts code = {1, {{"matmul", padded_code()}}};
   results_add_code(compiled, &code);
   drive_frame(session, canvas);

@@ -26,6 +26,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "banks/engine/bank_inside.h"
+
 #define LDS(n, width, suffix, type, lanes, merges)                                       \
   {                                                                                      \
     .name = "lds" n, .sass = "LDS" suffix, .ptx = "ld.shared." type, .kind = BANK_LOAD,  \
@@ -209,6 +211,14 @@ BankCount banks_count(const BankOp *op, const int64_t addr[BANK_LANES]) {
   count.conflicts = count.wavefronts - count.ideal;
   count.profiled_most = count.profiled;
   if (op->kind == BANK_STORE) count.profiled_ideal = store_ideal(op, addr);
+  return count;
+}
+
+BankCount banks_count_copy(const BankOp *op, const int64_t addr[BANK_LANES],
+                           const int64_t source[BANK_LANES]) {
+  if (op->kind == BANK_CPASYNC && op->counted) return banks_copy_through_l1(op, addr, source);
+  BankCount count = banks_count(op, addr);
+  if (op->kind == BANK_CPASYNC) banks_copy_past_l1(op, addr, source, &count);
   return count;
 }
 

@@ -90,9 +90,6 @@ BankCount banks_count(const BankOp *op, const int64_t addr[BANK_LANES]);
 BankCount banks_count_copy(const BankOp *op, const int64_t addr[BANK_LANES],
                            const int64_t source[BANK_LANES]);
 
-// The bounds of a copy past L1 whose source nobody gave: `profiled` and `profiled_most`.
-void banks_bound_copy(const int64_t addr[BANK_LANES], BankCount *count);
-
 // The distance at which lanes pair up (1: l and l^1, 2: l and l^2) when this load's phases merge, 0
 // when they do not.
 int banks_merge_distance(const BankOp *op, const int64_t addr[BANK_LANES]);

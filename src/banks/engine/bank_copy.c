@@ -27,7 +27,7 @@
 // Another, eight rows of four words from eight lines whose rows begin in the same bank, each row to
 // one bank of its own: 8 lanes for each source bank, 4 for each slab bank, and the second source
 // bank can only begin when the first is through with the first row: 8 + 3 = 11 wavefronts.
-#include "banks/engine/bank.h"
+#include "banks/engine/bank_inside.h"
 
 enum { LINE = BANK_LINE_BYTES, SECTOR_BYTES = 32, HALF_BYTES = 16, MOVE_BYTES = 64 };
 
@@ -158,7 +158,8 @@ static int wavefronts_in_order(Phase phase) {
   return wavefronts;
 }
 
-static BankCount through_l1(const BankOp *op, const int64_t *addr, const int64_t *source) {
+BankCount banks_copy_through_l1(const BankOp *op, const int64_t addr[BANK_LANES],
+                                const int64_t source[BANK_LANES]) {
   BankCount count = {.known = true, .phases = BANK_LANES / op->lanes_per_phase};
   for (int first = 0; first < BANK_LANES; first += op->lanes_per_phase) {
     const Phase phase = phase_of(op, addr + first, source + first);
@@ -175,16 +176,12 @@ static BankCount through_l1(const BankOp *op, const int64_t *addr, const int64_t
   return count;
 }
 
-BankCount banks_count_copy(const BankOp *op, const int64_t addr[BANK_LANES],
-                           const int64_t source[BANK_LANES]) {
-  if (op->kind != BANK_CPASYNC) return banks_count(op, addr);
-  if (op->counted) return through_l1(op, addr, source);
-  BankCount count = banks_count(op, addr);
+void banks_copy_past_l1(const BankOp *op, const int64_t addr[BANK_LANES],
+                        const int64_t source[BANK_LANES], BankCount *count) {
   const Range range = past_l1(addr, source);
-  count.profiled = range.least;
-  count.profiled_most = range.most;
+  count->profiled = range.least;
+  count->profiled_most = range.most;
   for (int first = 0; first < BANK_LANES; first += op->lanes_per_phase)
-    count.ideal += phase_of(op, addr + first, source + first).n > 0;
-  count.profiled_ideal = count.ideal;
-  return count;
+    count->ideal += phase_of(op, addr + first, source + first).n > 0;
+  count->profiled_ideal = count->ideal;
 }

@@ -8,7 +8,6 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "banks/layouts/cute_text.h"
 #include "banks/layouts/notation_scan.h"
 #include "base/whole.h"
 
@@ -303,7 +302,7 @@ static bool read_tile_to_shape(Cxx *x, const char *word, Str *out) {
     return false;
   if (!scan_expect(&x->scan, ")")) return false;
   CuteText text;
-  if (!cute_text_parse(x->scan.arena, block.text, &text, x->scan.diags)) {
+  if (!cute_printed_parse(x->scan.arena, block.text, &text, x->scan.diags)) {
     x->scan.failed = true;
     return false;
   }
@@ -370,7 +369,8 @@ static bool copy_until(Cxx *x, const char *ends, Str *out) {
   return true;
 }
 
-bool cute_cxx_is(const char *text) {
+// Whether one of these words stands in the text.
+static bool is_cxx(const char *text) {
   static const char *const signs[] = {"Layout<", "make_layout", "ComposedLayout", "make_composed",
                                       "GMMA::",  "UMMA::",      "tile_to_shape",  "Swizzle<",
                                       "Shape<",  "make_shape",  "Int<",           "{}"};
@@ -380,10 +380,17 @@ bool cute_cxx_is(const char *text) {
   return false;
 }
 
-const char *cute_cxx_printed(Arena *arena, const char *text, Diags *diags) {
+static const char *printed(Arena *arena, const char *text, Diags *diags) {
   Cxx x = {.scan = scan_new(arena, text, diags), .algebra = {.arena = arena}};
   Str out = str_new(arena);
   str_add(&out, "");
   if (!copy_until(&x, "", &out)) return NULL;
   return x.scan.failed ? NULL : out.text;
+}
+
+bool cute_text_is(const char *text) { return is_cxx(text) || cute_printed_is(text); }
+
+bool cute_text_parse(Arena *arena, const char *text, CuteText *out, Diags *diags) {
+  if (is_cxx(text)) text = printed(arena, text, diags);
+  return text && cute_printed_parse(arena, text, out, diags);
 }

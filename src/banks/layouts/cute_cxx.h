@@ -10,9 +10,10 @@
 //
 // Operations such as logical_divide stay as they are around them.
 #pragma once
-#include "base/diag.h"
+#include "banks/layouts/cute_text.h"
 
-// Whether one of these words stands in the text.
-bool cute_cxx_is(const char *text);
-// NULL after a finding of rule "layout" with the column.
-const char *cute_cxx_printed(Arena *arena, const char *text, Diags *diags);
+// Whether the text looks like one of these or as print() writes them, and like no layout that
+// layout.h reads.
+bool cute_text_is(const char *text);
+// False after a finding of rule "layout" with the column.
+bool cute_text_parse(Arena *arena, const char *text, CuteText *out, Diags *diags);

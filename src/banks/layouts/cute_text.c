@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "banks/layouts/cute_cxx.h"
 #include "banks/layouts/notation_scan.h"
 #include "base/whole.h"
 
@@ -283,9 +282,7 @@ static void turn_round(CuteText *text) {
   }
 }
 
-bool cute_text_parse(Arena *arena, const char *text, CuteText *out, Diags *diags) {
-  if (cute_cxx_is(text)) text = cute_cxx_printed(arena, text, diags);
-  if (!text) return false;
+bool cute_printed_parse(Arena *arena, const char *text, CuteText *out, Diags *diags) {
   Reader r = {.scan = scan_new(arena, text, diags), .algebra = {.arena = arena}};
   *out = (CuteText){0};
   do {
@@ -298,9 +295,8 @@ bool cute_text_parse(Arena *arena, const char *text, CuteText *out, Diags *diags
   return scan_refuse(&r.scan, "expected \"o\" and the layout that all this is applied to");
 }
 
-bool cute_text_is(const char *text) {
+bool cute_printed_is(const char *text) {
   while (isspace((unsigned char)*text)) text++;
-  if (cute_cxx_is(text)) return true;
   if (*text == '(' || *text == '_' || isdigit((unsigned char)*text)) {
     // 128B, 64B and 32B are layouts of layout.h.
     return text[strspn(text, "0123456789")] != 'B';

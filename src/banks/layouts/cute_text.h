@@ -40,8 +40,8 @@ typedef struct CuteText {
 } CuteText;
 
 // Whether the text looks like one of these, and like no layout that layout.h reads.
-bool cute_text_is(const char *text);
+bool cute_printed_is(const char *text);
 // False after a finding of rule "layout" with the column.
-bool cute_text_parse(Arena *arena, const char *text, CuteText *out, Diags *diags);
+bool cute_printed_parse(Arena *arena, const char *text, CuteText *out, Diags *diags);
 
 int64_t cute_swizzle(CuteSwizzle swizzle, int64_t offset);

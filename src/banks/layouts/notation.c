@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "banks/engine/bank.h"
+#include "banks/layouts/cute_cxx.h"
 #include "banks/layouts/notation_table.h"
 #include "banks/layouts/xor_text.h"
 #include "base/nearest.h"
@@ -22,11 +23,11 @@ enum { ELEM_BYTES_DEFAULT = 2 };
 static const struct {
   bool (*is)(const char *text);
   NotationRead *read;
-} READERS[] = {{scale_is, read_scale},
-               {gluon_is, read_gluon},
-               {cute_text_is, read_cute},
-               {triton_is, read_triton},
-               {bases_is, read_bases}};
+} READERS[] = {{scale_is, notation_read_scale},
+               {gluon_is, notation_read_gluon},
+               {cute_text_is, notation_read_cute},
+               {triton_is, notation_read_triton},
+               {bases_is, notation_read_bases}};
 enum { N_READERS = sizeof READERS / sizeof READERS[0] };
 
 static NotationRead *reader_of(const char *text) {
@@ -114,7 +115,7 @@ static const char *say_shape(Arena *arena, const LayoutForm *form, const char **
   return NULL;
 }
 
-const char *print_swizzle(Arena *arena, const LayoutForm *form, const char **why) {
+const char *notation_print_swizzle(Arena *arena, const LayoutForm *form, const char **why) {
   int64_t pad = layout_form_pad(form);
   if (pad) {
     *why = arena_printf(arena,
@@ -131,7 +132,7 @@ const char *print_swizzle(Arena *arena, const LayoutForm *form, const char **why
                       form->swizzle.shift);
 }
 
-const char *print_pad(Arena *arena, const LayoutForm *form, const char **why) {
+const char *notation_print_pad(Arena *arena, const LayoutForm *form, const char **why) {
   if (form->affine && form->swizzle.bits) {
     *why = "a swizzle is not a pad";
     return NULL;
@@ -163,7 +164,7 @@ static bool stays_in_rows(const BitMap *map, int col_bits) {
   return true;
 }
 
-const char *print_xor(Arena *arena, const LayoutForm *form, const char **why) {
+const char *notation_print_xor(Arena *arena, const LayoutForm *form, const char **why) {
   const LayoutSlab *slab = &form->layout->slab;
   if (form->facts.whole_bytes < slab->elem_bytes) {
     *why = "it splits elements, and an XOR of indices cannot";
@@ -190,23 +191,22 @@ const char *print_xor(Arena *arena, const LayoutForm *form, const char **why) {
 // ---- the table ----------------------------------------------------------------------------------
 
 const Notation notation_table[] = {
-    {"cute", "nested shapes and strides, and one swizzle of element offsets", print_cute},
-    {"smem_ptr", "the same with the swizzle of bytes, as a pointer carries it", print_smem_ptr},
-    {"swizzle", "rows one after the other, and one swizzle of bytes", print_swizzle},
-    {"pad", "rows one after the other, and a pad after each or after runs", print_pad},
-    {"xor", "layouts that are linear over the bits of the offset, without pads", print_xor},
+    {"cute", "nested shapes and strides, and one swizzle of element offsets", notation_print_cute},
+    {"smem_ptr", "the same with the swizzle of bytes, as a pointer carries it",
+     notation_print_smem_ptr},
+    {"swizzle", "rows one after the other, and one swizzle of bytes", notation_print_swizzle},
+    {"pad", "rows one after the other, and a pad behind each or behind runs", notation_print_pad},
+    {"xor", "whatever is linear over the bits of the offset, without pads", notation_print_xor},
     {"swizzled_shared",
      "rows or columns one after the other, chunks XORed with the row, powers of two",
-     print_swizzled_shared},
+     notation_print_swizzled_shared},
     {"nvmma_shared", "panels of 32, 64 or 128 bytes as TMA swizzles them, or rows",
-     print_nvmma_shared},
-    {"padded_shared", "shared_linear layouts, and pads of powers of two after powers of two",
-     print_padded_shared},
-    {"shared_linear",
-     "layouts that are linear over the bits of the offset, with powers of two, "
-     "without pads",
-     print_shared_linear},
-    {"bases", "the same: which row and column each bit of the offset is", print_bases},
+     notation_print_nvmma_shared},
+    {"padded_shared", "what shared_linear says, and pads of powers of two behind powers of two",
+     notation_print_padded_shared},
+    {"shared_linear", "whatever is linear over the bits of the offset, powers of two, without pads",
+     notation_print_shared_linear},
+    {"bases", "the same: which row and column each bit of the offset is", notation_print_bases},
 };
 const int notation_count = sizeof notation_table / sizeof notation_table[0];
 enum { TRITON_FIRST = 5, TRITON_LAST = 8 };
@@ -261,7 +261,8 @@ const char *notation_print(Arena *arena, const Notation *notation, const LayoutF
 
 const char *notation_canonical(Arena *arena, const Layout *layout) {
   LayoutForm form = layout_form(arena, layout);
-  NotationPrint *const ORDER[] = {print_swizzle, print_pad, print_cute, print_xor};
+  NotationPrint *const ORDER[] = {notation_print_swizzle, notation_print_pad, notation_print_cute,
+                                  notation_print_xor};
   for (size_t i = 0; i < sizeof ORDER / sizeof ORDER[0]; i++) {
     Notation trial = {"", "", ORDER[i]};
     const char *why, *text = print_proven(arena, &trial, &form, &why);

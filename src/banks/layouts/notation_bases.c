@@ -164,7 +164,8 @@ static bool scan_lines(Scan *scan, Bases *bases, Extents *said) {
   return true;
 }
 
-const Layout *read_bases(Arena *arena, const LayoutSlab *known, const char *text, Diags *diags) {
+const Layout *notation_read_bases(Arena *arena, const LayoutSlab *known, const char *text,
+                                  Diags *diags) {
   Scan scan = scan_new(arena, text, diags);
   Bases bases = {0};
   Extents said = {0};
@@ -185,7 +186,7 @@ const Layout *read_bases(Arena *arena, const LayoutSlab *known, const char *text
   return notation_layout(arena, text, &slab, offset, diags);
 }
 
-const char *print_bases(Arena *arena, const LayoutForm *form, const char **why) {
+const char *notation_print_bases(Arena *arena, const LayoutForm *form, const char **why) {
   Bases bases;
   if (!bases_of(arena, form, &bases, why)) return NULL;
   Str out = str_new(arena);

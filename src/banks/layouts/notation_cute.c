@@ -3,6 +3,7 @@
 // Parts are applied one after the other to the number of each element, which a layout splits over
 // its modes, the first one fastest; which modes are rows and which columns says notation.h. Offsets
 // are in elements until a swizzle of bytes comes along, and in bytes from there on.
+#include "banks/layouts/cute_cxx.h"
 #include "banks/layouts/notation_table.h"
 #include "base/whole.h"
 
@@ -178,7 +179,8 @@ static bool widen(Arena *arena, CuteText *text, const char *source, const Layout
 
 // ---- reading ------------------------------------------------------------------------------------
 
-const Layout *read_cute(Arena *arena, const LayoutSlab *known, const char *source, Diags *diags) {
+const Layout *notation_read_cute(Arena *arena, const LayoutSlab *known, const char *source,
+                                 Diags *diags) {
   CuteText text;
   if (!cute_text_parse(arena, source, &text, diags)) return NULL;
   if (!widen(arena, &text, source, known, diags)) return NULL;
@@ -210,7 +212,7 @@ static bool has_strides(const LayoutForm *form, const char **why) {
   return false;
 }
 
-const char *print_cute(Arena *arena, const LayoutForm *form, const char **why) {
+const char *notation_print_cute(Arena *arena, const LayoutForm *form, const char **why) {
   if (!has_strides(form, why)) return NULL;
   Str out = str_new(arena);
   if (form->swizzle.bits || form->base)
@@ -220,7 +222,7 @@ const char *print_cute(Arena *arena, const LayoutForm *form, const char **why) {
   return out.text;
 }
 
-const char *print_smem_ptr(Arena *arena, const LayoutForm *form, const char **why) {
+const char *notation_print_smem_ptr(Arena *arena, const LayoutForm *form, const char **why) {
   if (!has_strides(form, why)) return NULL;
   if (form->base) {
     *why = "its first element is not at the pointer";

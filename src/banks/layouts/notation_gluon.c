@@ -107,7 +107,8 @@ static const char *as_ttgir(Arena *arena, int class, const Attr *object) {
   return out.text;
 }
 
-const Layout *read_gluon(Arena *arena, const LayoutSlab *slab, const char *text, Diags *diags) {
+const Layout *notation_read_gluon(Arena *arena, const LayoutSlab *slab, const char *text,
+                                  Diags *diags) {
   const Attr *object = attr_parse(arena, text, NULL, diags);
   if (!object) return NULL;
   const char *ttgir = object->kind == ATTR_OBJECT ? as_ttgir(arena, class_of(text), object) : NULL;
@@ -115,7 +116,7 @@ const Layout *read_gluon(Arena *arena, const LayoutSlab *slab, const char *text,
     diag_add(diags, "layout", "%s: no pairs of interval and padding", str_sanitise(arena, text));
     return NULL;
   }
-  const Layout *read = read_triton(arena, slab, ttgir, diags);
+  const Layout *read = notation_read_triton(arena, slab, ttgir, diags);
   if (!read) return NULL;
   Layout *out = ARENA_NEW(arena, Layout);
   *out = *read;

@@ -25,7 +25,8 @@ static int64_t tiled_byte(int64_t row, int64_t factor, int64_t factors) {
          in_tile / QUARTER * TILE_FACTORS + factor % TILE_FACTORS;
 }
 
-const Layout *read_scale(Arena *arena, const LayoutSlab *known, const char *text, Diags *diags) {
+const Layout *notation_read_scale(Arena *arena, const LayoutSlab *known, const char *text,
+                                  Diags *diags) {
   Scan scan = scan_new(arena, text, diags);
   LayoutSlab slab;
   long long shared = 1;

@@ -5,13 +5,16 @@
 #include "banks/layouts/notation_scan.h"
 
 typedef const char *NotationPrint(Arena *arena, const LayoutForm *form, const char **why);
-NotationPrint print_cute, print_smem_ptr, print_swizzle, print_pad, print_xor;
-NotationPrint print_swizzled_shared, print_nvmma_shared, print_padded_shared, print_shared_linear;
-NotationPrint print_bases;
+NotationPrint notation_print_cute, notation_print_smem_ptr, notation_print_swizzle,
+    notation_print_pad, notation_print_xor;
+NotationPrint notation_print_swizzled_shared, notation_print_nvmma_shared,
+    notation_print_padded_shared, notation_print_shared_linear;
+NotationPrint notation_print_bases;
 
 typedef const Layout *NotationRead(Arena *arena, const LayoutSlab *slab, const char *text,
                                    Diags *diags);
-NotationRead read_cute, read_triton, read_gluon, read_bases, read_scale;
+NotationRead notation_read_cute, notation_read_triton, notation_read_gluon, notation_read_bases,
+    notation_read_scale;
 bool triton_is(const char *text);
 bool gluon_is(const char *text);
 bool scale_is(const char *text);

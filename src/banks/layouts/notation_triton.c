@@ -296,7 +296,8 @@ static bool check(const TritonText *t, const Turned *turned, const char *text, D
   return true;
 }
 
-const Layout *read_triton(Arena *arena, const LayoutSlab *known, const char *source, Diags *diags) {
+const Layout *notation_read_triton(Arena *arena, const LayoutSlab *known, const char *source,
+                                   Diags *diags) {
   Scan scan = scan_new(arena, source, diags);
   TritonText text;
   LayoutSlab slab;
@@ -330,7 +331,7 @@ const Layout *read_triton(Arena *arena, const LayoutSlab *known, const char *sou
 
 static const char *order_text(bool columns) { return columns ? "[0, 1]" : "[1, 0]"; }
 
-const char *print_swizzled_shared(Arena *arena, const LayoutForm *form, const char **why) {
+const char *notation_print_swizzled_shared(Arena *arena, const LayoutForm *form, const char **why) {
   bool columns = !layout_form_is_row_major(form);
   int fast = log2_up(columns ? form->rows : form->cols), vec = form->swizzle.base;
   int64_t pad = layout_form_pad(form);
@@ -366,11 +367,11 @@ const char *print_swizzled_shared(Arena *arena, const LayoutForm *form, const ch
 
 static bool is_proven(Arena *arena, const LayoutForm *form, const char *text) {
   Diags unused = diags_new(arena);
-  const Layout *again = read_triton(arena, &form->layout->slab, text, &unused);
+  const Layout *again = notation_read_triton(arena, &form->layout->slab, text, &unused);
   return again && notation_same(again, form->layout);
 }
 
-const char *print_nvmma_shared(Arena *arena, const LayoutForm *form, const char **why) {
+const char *notation_print_nvmma_shared(Arena *arena, const LayoutForm *form, const char **why) {
   static const int widths[] = {128, 64, 32, 0};
   for (int columns = 0; columns < 2; columns++)
     for (int i = 0; i < 4; i++) {
@@ -413,7 +414,7 @@ static const char *pads_text(Arena *arena, const LayoutForm *form, bool columns,
   return out.text;
 }
 
-const char *print_padded_shared(Arena *arena, const LayoutForm *form, const char **why) {
+const char *notation_print_padded_shared(Arena *arena, const LayoutForm *form, const char **why) {
   TritonText pads;
   bool powers = is_power_of_two(form->rows) && is_power_of_two(form->cols);
   for (int columns = 0; powers && columns < 2; columns++) {
@@ -429,7 +430,7 @@ const char *print_padded_shared(Arena *arena, const LayoutForm *form, const char
   return NULL;
 }
 
-const char *print_shared_linear(Arena *arena, const LayoutForm *form, const char **why) {
+const char *notation_print_shared_linear(Arena *arena, const LayoutForm *form, const char **why) {
   Bases bases;
   if (!bases_of(arena, form, &bases, why)) return NULL;
   Str out = str_new(arena);

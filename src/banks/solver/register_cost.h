@@ -7,7 +7,7 @@
 #pragma once
 #include "banks/engine/bank.h"
 #include "banks/layouts/layout_stages.h"
-#include "banks/layouts/register_layout.h"
+#include "banks/registers/register_layout.h"
 
 // One way to do it, for all warps of one block.
 typedef struct RegisterAccess {

@@ -83,7 +83,7 @@ static void walk_rung(BenchUi *bench) {
   static const char *const keys[] = {"Tab", "Down", "Down", "PgDn", "Down", "g", "S-Tab"};
   for (int i = 0; i < KNOB_COUNT; i++) {
     if (knob_table[i].type == KNOB_TYPE_TARGET) continue;
-    bench->session->knob = (KnobId)i;
+    bench->session->at.knob = (KnobId)i;
     sample(bench, key_parse("Right", NULL));
     sample(bench, key_parse("u", NULL));
   }
@@ -114,7 +114,7 @@ static void print(BenchUi *bench, const BenchUiOptions *given) {
   printf(
       "%d key presses over %d rungs at %dx%d: p50 %.0f µs, p99 %.0f µs, worst %.0f µs, "
       "at most %.0f bytes to the terminal\n",
-      bench->n, bench->session->ladder->n_rungs, given->size.width, given->size.height,
+      bench->n, bench->session->doc.ladder->n_rungs, given->size.width, given->size.height,
       percentile(bench, 0.5), percentile(bench, 0.99), bench->us[bench->n - 1], bench->worst_bytes);
 }
 
@@ -123,7 +123,7 @@ static void run(BenchUi *bench, const BenchUiOptions *given) {
   bench->now = canvas_new(bench->arena, given->size.height, given->size.width, false);
   bench->before = canvas_new(bench->arena, given->size.height, given->size.width, false);
   drive_frame(bench->session, bench->before);
-  for (int rung = 0; rung < bench->session->ladder->n_rungs; rung++) {
+  for (int rung = 0; rung < bench->session->doc.ladder->n_rungs; rung++) {
     session_go_rung(bench->session, rung);
     drive_frame(bench->session, bench->before);
     if (given->press)
@@ -141,6 +141,10 @@ int cmd_bench_ui(Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(bench.arena);
   int n = sizeof options / sizeof *options, status = CLI_OK;
   bool ok = options_parse(options, n, &given, &argc, argv, &diags);
+  if (ok && argc > 1)
+    diag_add(&diags, "usage", "bench-ui takes no argument, not \"%s\"; --ladder names one",
+             argv[1]);
+  ok = ok && argc <= 1;
   SessionOptions opening = {.ladder = given.ladder};
   if (ok) bench.session = explorer_open(&opening, &diags);
   const char **names = ARENA_ARRAY(bench.arena, const char *, view_count);

@@ -60,9 +60,9 @@ static bool print(Arena *arena, Session *session, const ClaimsOptions *given, co
   ClaimsShown *shown = ARENA_NEW(arena, ClaimsShown);
   if (name && !session_go_ladder(session, name, diags)) return false;
   if (given->csv) form_csv_heading(stdout, COLUMNS);
-  for (int i = 0, told = 0; i < session->n_ladders; i++) {
-    if (name && session->ladders[i] != session->ladder) continue;
-    const Published *said = published_of(session, session->ladders[i]);
+  for (int i = 0, told = 0; i < session->doc.n_ladders; i++) {
+    if (name && session->doc.ladders[i] != session->doc.ladder) continue;
+    const Published *said = published_of(session, session->doc.ladders[i]);
     if (said->trouble) diag_add(diags, "claims", "%s", said->trouble);
     if (given->json || given->csv) take(shown, said);
     if (given->json || given->csv || said->list->n == 0) continue;

@@ -14,7 +14,6 @@
 #include "kernels/toolchain/emit_plan.h"
 #include "model/interp/interp.h"
 #include "model/ir/buffer.h"
-#include "model/ir/stmt.h"
 
 typedef struct CudaOptions {
   bool json, lines;
@@ -53,7 +52,7 @@ static void print_lines(Arena *arena, const Emission *emission) {
   for (int i = 0; i < emission->n_lines; i++) {
     const EmitLine *line = &emission->lines[i];
     const char *knob = knob_name(line->knob);
-    const char *stmt = line->stmt ? arena_printf(arena, "%d", line->stmt->id) : "";
+    const char *stmt = line->stmt ? arena_printf(arena, "%d", stmt_id(line->stmt)) : "";
     printf("%4d %4s %-16s|%s%s\n", i + 1, stmt, knob ? knob : "", line->length ? " " : "",
            line_text(arena, emission, i));
   }

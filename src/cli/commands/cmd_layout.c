@@ -17,18 +17,19 @@
 #include <string.h>
 
 #include "banks/engine/unit.h"
+#include "banks/layouts/cute_cxx.h"
 #include "banks/layouts/notation.h"
-#include "banks/layouts/register_cute.h"
 #include "banks/layouts/tma_box.h"
+#include "banks/registers/register_cute.h"
 #include "banks/solver/slab_standard.h"
 #include "base/str.h"
 #include "base/whole.h"
 #include "cli/common/cli.h"
 #include "cli/common/documents.h"
+#include "cli/common/layouts/layout_view.h"
+#include "cli/common/layouts/register_view.h"
+#include "cli/common/layouts/ttgir_view.h"
 #include "cli/common/options.h"
-#include "cli/common/tables/layout_view.h"
-#include "cli/common/tables/register_view.h"
-#include "cli/common/tables/ttgir_view.h"
 #include "cli/open/open_input.h"
 
 CommandRun cmd_layout;

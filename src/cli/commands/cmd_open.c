@@ -22,10 +22,9 @@
 #include "cli/open/open_against.h"
 #include "cli/open/open_capsule.h"
 #include "cli/open/open_compare.h"
-#include "cli/open/open_dump.h"
 #include "cli/open/open_limit.h"
-#include "cli/open/open_ncu.h"
 #include "cli/open/open_needs.h"
+#include "cli/open/open_parts.h"
 #include "cli/open/open_run.h"
 #include "cli/open/open_screen.h"
 #include "cli/record/record_main.h"
@@ -36,11 +35,12 @@ typedef struct OpenOptions {
   OpenRequest request;
   OptionList fail_above;
   const char *nvcc;  // flags
-  bool json, markdown, text, list, opcodes, watch, main, strict;
+  bool json, markdown, text, list, opcodes, watch, main, strict, what_if, cold;
+  int mhz;
   int64_t before;  // wavefronts of the last run of --watch, −1
 } OpenOptions;
 
-enum { BUDGET_MILLIONS = 20000 };
+enum { BUDGET_MILLIONS = 20000, MHZ_MAX = 10000 };
 
 #define OPEN(key, type, field) \
   { .name = key, .kind = OPTION_KIND_##type, .offset = offsetof(OpenOptions, field) }
@@ -63,6 +63,15 @@ static const Option OPTIONS[] = {
     OPEN("predict", FLAG, request.predict),
     OPEN("main", FLAG, main),
     OPEN("nvcc", TEXT, nvcc),
+    OPEN("machine", FLAG, request.machine),
+    OPEN("why", FLAG, request.follow),
+    OPEN("what-if", FLAG, what_if),
+    OPEN("cold", FLAG, cold),
+    {.name = "mhz",
+     .kind = OPTION_KIND_INT,
+     .offset = offsetof(OpenOptions, mhz),
+     .lo = 100,
+     .hi = MHZ_MAX},
     OPEN("compare", FLAG, request.compare),
     OPEN("against", TEXT, request.against),
     OPEN("tolerance", TEXT, request.tolerance),
@@ -137,6 +146,16 @@ static int line_of(const void *context, int tag, const char **file) {
   return loc ? loc->line : inst->line;
 }
 
+// Threads among each other are none of the search: one run says what nothing keeps apart.
+static void look_at_run(EveryTurn *every, const OpenResult *r) {
+  const char *text = open_order_finding(r);
+  if (!text || every->result.verdict == SEARCH_FOUND) return;
+  every->result.verdict = SEARCH_FOUND;
+  every->result.fault = SEARCH_SEEN;
+  every->result.root = text;
+  every->result.cure = "none is proposed: gemmview open without --every-order tells more";
+}
+
 static int print_orders(Arena *arena, const OpenOptions *given, const OpenResult *r) {
   OrdersProgress progress = {clock_seconds(), 1, isatty(STDERR_FILENO) && !given->json};
   EveryTurn every = {.search = r->orders, .runs = 1, .tiles = 1};
@@ -149,6 +168,7 @@ static int print_orders(Arena *arena, const OpenOptions *given, const OpenResult
     every.left_out[every.n_left_out++] = r->left_out[i];
   if (every.n_left_out && every.result.verdict == SEARCH_PROVED)
     every.result.verdict = SEARCH_BOUNDED;
+  look_at_run(&every, r);
   const EveryGiven how = {
       .what = arena_printf(arena, "%s, %s, %s", r->path, r->kernel->name, r->launch_text),
       .json = given->json,
@@ -182,6 +202,9 @@ static int open_file(Arena *arena, OpenOptions *given, Diags *diags) {
   }
   if (!open_ncu_is_of(&result, request->ncu, diags)) return cli_fail(diags);
   if (request->orders) return print_orders(arena, given, &result);
+  if (request->follow)
+    return open_why(&result, &(OpenWhy){given->json, given->what_if, given->cold, given->mhz},
+                    diags);
   print(&result, given);
   const int written = open_write_dumps(&result);
   if (written != CLI_OK) return written;
@@ -216,9 +239,9 @@ static _Noreturn void watch_files(const OpenOptions *given) {
 
 // A person at a terminal who asked for no report gets the screen.
 static bool wants_screen(const OpenOptions *given) {
-  const bool report = given->request.orders || as_json(given) || given->markdown || given->text ||
-                      given->list || given->request.ncu || given->request.dumps.count > 0 ||
-                      given->fail_above.count > 0;
+  const bool report = given->request.orders || given->request.follow || as_json(given) ||
+                      given->markdown || given->text || given->list || given->request.ncu ||
+                      given->request.dumps.count > 0 || given->fail_above.count > 0;
   return !report && isatty(STDOUT_FILENO) && isatty(STDIN_FILENO);
 }
 
@@ -305,7 +328,8 @@ int cmd_open(Arena *arena, int argc, char **argv) {
     return cli_fail(&diags);
   }
   request->path = argv[1];
-  request->record = request->detail || !given.json;
+  request->machine |= request->follow;
+  request->record = !request->follow && (request->detail || !given.json);
   if (given.main) return open_main(arena, &given, &diags);
   take_flags(arena, &given);
   const bool once = open_reads_once(argv[1]), is_file = !once && access(argv[1], R_OK) == 0,

@@ -119,15 +119,16 @@ static bool run_steps(Show *show, Diags *diags) {
 
 static void ask_schedule(Show *show, CliWorker *worker) {
   Session *session = show->session;
-  const Model *model = session->now.picture->model;
-  const Emission *emission = side_emission(&session->now);
+  const Model *model = session_model(session);
+  const Emission *emission = side_emission(&session->doc.now);
   const Plan *plan =
       plan_from_emission(show->arena, emission, model->program, model->target, "show");
   const char *want = sass_find_tool(show->arena) ? "cubin,code,sass" : "cubin,code";
   ClientRequest request = {.kind = MESSAGE_COMPILE, .plan = plan, .want = want};
   WorkerAnswer *answer = cli_worker_submit(worker, &request, "compiling");
   if (!cli_worker_wait(worker, answer)) return;
-  Compiled *compiled = results_begin_compile(&session->results, session->now.picture->key);
+  Compiled *compiled =
+      results_begin_compile(&session->background.results, session->doc.now.picture->key);
   results_add_compile(compiled, answer->cubin);
   results_add_code(compiled, answer->code);
   if (answer->sass) results_add_sass(compiled, answer->sass);
@@ -136,10 +137,10 @@ static void ask_schedule(Show *show, CliWorker *worker) {
 // The kernel with each copy at each place where it may stand, if the view asked for places.
 static void ask_places(Show *show, CliWorker *worker) {
   Session *session = show->session;
-  if (!session->placed) return;
-  session->worker.can_compile = cli_worker_machine(worker).can_compile;
-  if (session->worker.can_compile)
-    cli_compile_places(show->arena, worker, session->placed, NULL, NULL);
+  if (!session->background.placed) return;
+  session->background.worker.can_compile = cli_worker_machine(worker).can_compile;
+  if (session->background.worker.can_compile)
+    cli_compile_places(show->arena, worker, session->background.placed, NULL, NULL);
 }
 
 // ---- the clock ----------------------------------------------------------------------------------
@@ -161,7 +162,7 @@ static bool is_asked(const void *context, uint64_t key) {
 
 static void submit_clock(Show *show, CliWorker *worker, ClocksAsked *asked) {
   const ClockWanted *wanted = &asked->wanted[asked->n];
-  const Model *model = model_build(show->arena, &show->session->targets, &wanted->schedule);
+  const Model *model = model_build(show->arena, &show->session->doc.targets, &wanted->schedule);
   const Plan *plan = plan_from_model(show->arena, model, "show");
   asked->answer[asked->n++] = cli_clock_submit(worker, show->arena, model, plan, "the clock");
 }
@@ -179,7 +180,7 @@ static void ask_clocks(Show *show, CliWorker *worker) {
     for (int i = from; i < asked->n; i++) {
       cli_worker_wait(worker, asked->answer[i]);
       const ClockNumber *number = asked->answer[i]->clock;
-      results_add_clock(&session->results, asked->wanted[i].key,
+      results_add_clock(&session->background.results, asked->wanted[i].key,
                         number && !number->why_not ? &number->speed : NULL);
     }
     drive_frame(session, show->canvas);
@@ -192,13 +193,13 @@ static void ask_compiler(Show *show) {
   Session *session = show->session;
   Diags diags = diags_new(show->arena);
   const OptionList here = {0};
-  const Model *model = session->now.picture ? session->now.picture->model : NULL;
+  const Model *model = session->doc.now.picture ? session_model(session) : NULL;
   const bool lists = sass_find_tool(show->arena) != NULL,
-             reads = lists || view_table[session->view].body->reads_code;
-  if (!model || session->now.reasons || !(reads || show->given.compile)) return;
+             reads = lists || view_table[session->at.view].body->reads_code;
+  if (!model || session->doc.now.reasons || !(reads || show->given.compile)) return;
   CliWorker *worker = cli_worker_open(show->arena, &here, false, &diags);
   if (!worker) return;
-  if (reads && !results_compiled(&session->results, session->now.picture->key))
+  if (reads && !results_compiled(&session->background.results, session->doc.now.picture->key))
     ask_schedule(show, worker);
   if (lists) ask_places(show, worker);
   if (show->given.compile) ask_clocks(show, worker);
@@ -216,7 +217,7 @@ static bool draw(Show *show, Diags *diags) {
   show->session = explorer_open(&opening, diags);
   if (!show->session) return false;
   if (!pins_take(show->session, given->pin.items, given->pin.count, diags)) return false;
-  cli_note_gpu(show->arena, &show->session->targets, &show->session->now.schedule);
+  cli_note_gpu(show->arena, &show->session->doc.targets, &show->session->doc.now.schedule);
   show->canvas = canvas_new(show->arena, given->size.height, given->size.width, ascii);
   view_show(show->session, show->view);
   drive_frame(show->session, show->canvas);

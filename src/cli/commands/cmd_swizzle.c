@@ -17,8 +17,8 @@
 #include "base/str.h"
 #include "cli/common/cli.h"
 #include "cli/common/documents.h"
+#include "cli/common/layouts/layout_view.h"
 #include "cli/common/options.h"
-#include "cli/common/tables/layout_view.h"
 
 CommandRun cmd_swizzle;
 

@@ -27,7 +27,7 @@
 #include "model/ir/stmt.h"
 #include "model/readings/time/timeline_measured.h"
 #include "tui/canvas/export.h"
-#include "tui/views/program/pipeline.h"
+#include "tui/views/time/pipeline.h"
 
 typedef struct TraceGiven {
   const char *state;

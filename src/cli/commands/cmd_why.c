@@ -20,7 +20,7 @@
 #include "cli/common/cli.h"
 #include "cli/common/cli_compile.h"
 #include "cli/common/cli_model.h"
-#include "cli/common/why.h"
+#include "cli/common/why/why.h"
 #include "cli/open/open_input.h"
 #include "model/ir/program.h"
 

@@ -7,10 +7,10 @@
 
 #include "base/str.h"
 #include "cli/common/cli.h"
-#include "cli/open/open_compiled.h"
 #include "cli/open/open_cubin.h"
 #include "cli/open/open_input.h"
 #include "cli/open/open_memory.h"
+#include "cli/open/open_parts.h"
 #include "machine/mc_back.h"
 
 typedef struct Against {
@@ -154,19 +154,14 @@ static bool find_module(Against *a, Diags *diags) {
   const char *why = NULL, *cubin = NULL;
   const char *which = a->given->against;
   if (str_equal(which, "machine")) {
-    const char *ptxas = open_find_tool(a->arena, "ptxas");
-    const char *target = a->r->module->target ? a->r->module->target : "sm_90a";
-    cubin = ptxas ? open_assemble(a->arena, ptxas, &a->r->text, a->r->kernel->name, target, &bytes,
-                                  &why)
-                  : NULL;
-    if (!cubin)
-      diag_add(diags, "machine", "--against machine: %s", why ? why : "there is no ptxas here");
+    cubin = open_machine_code(a->r, &bytes, &why);
+    if (!cubin) diag_add(diags, "machine", "--against machine: %s", why);
   } else {
     cubin = open_read_file(a->arena, which, &bytes, diags);
   }
   if (!cubin) return false;
   OpenRequest of = {.path = a->given->path, .kernel = a->r->kernel->name};
-  a->module[1] = open_cubin(a->arena, &of, cubin, bytes, false, diags);
+  a->module[1] = open_cubin(a->arena, &of, NULL, cubin, bytes, false, diags);
   a->lines = line_table_read(a->arena, cubin, bytes, ".nv_debug_line_sass", a->r->kernel->name);
   return a->module[1] != NULL;
 }

@@ -58,16 +58,17 @@ void open_capsule_before(const CapsuleMemory *m, unsigned char *bytes, unsigned 
   }
 }
 
-static void give(Arena *arena, PtxMachine *machine, const CapsuleMemory *m) {
+// Variables of machine code are memory at their addresses, which the code was linked with.
+static void give(Arena *arena, PtxMachine *machine, bool is_machine_code, const CapsuleMemory *m) {
   PtxGiven given = {.name = str_line(arena, m->name),
                     .address = m->address,
                     .bytes = (int64_t)m->bytes,
                     .memory = arena_alloc(arena, (size_t)m->bytes + SLACK),
                     .state = arena_alloc(arena, (size_t)m->bytes + SLACK)};
   open_capsule_before(m, given.memory, given.state);
-  if (m->kind == CAPSULE_ALLOCATION)
+  if (m->kind == CAPSULE_ALLOCATION || (is_machine_code && m->address))
     ptx_machine_give(machine, &given);
-  else
+  else if (!is_machine_code)
     ptx_machine_give_variable(machine, &given);
 }
 
@@ -75,11 +76,12 @@ static const OpenBuffer *find_buffers(Arena *arena, const PtxFunction *kernel, c
   OpenBuffer *buffers = ARENA_ARRAY(arena, OpenBuffer, kernel->n_params + 1);
   for (int i = 0; i < kernel->n_params; i++) {
     const PtxParam *param = &kernel->params[i];
+    const uint64_t at =
+        c->n_params == kernel->n_params ? c->param[i].offset : (uint64_t)param->offset;
     uint64_t address = 0;
-    if (param->bytes != sizeof address || (uint64_t)param->offset > c->params.n ||
-        c->params.n - (uint64_t)param->offset < sizeof address)
+    if (param->bytes != sizeof address || at > c->params.n || c->params.n - at < sizeof address)
       continue;
-    memcpy(&address, c->params.at + param->offset, sizeof address);
+    memcpy(&address, c->params.at + at, sizeof address);
     for (int k = 0; k < c->n_memory; k++) {
       const CapsuleMemory *m = &c->memory[k];
       if (address - m->address < m->bytes)
@@ -89,8 +91,26 @@ static const OpenBuffer *find_buffers(Arena *arena, const PtxFunction *kernel, c
   return buffers;
 }
 
-const OpenBuffer *open_give_capsule(Arena *arena, PtxMachine *machine, const PtxFunction *kernel,
-                                    const Capsule *c, Diags *diags) {
+// Each parameter to its place: machine code has them where its own alignment asks for, so that
+// tensor maps begin at a multiple of 64 bytes of the constant bank.
+static bool give_params(PtxMachine *machine, const PtxFunction *kernel, const Capsule *c,
+                        Diags *diags) {
+  if (c->n_params == kernel->n_params && c->n_params > 0) {
+    for (int i = 0; i < c->n_params; i++)
+      ptx_machine_param(machine, i, c->params.at + c->param[i].offset, (int64_t)c->param[i].bytes);
+    return true;
+  }
+  if ((int64_t)c->params.n >= kernel->param_bytes) {
+    ptx_machine_params(machine, c->params.at, (int64_t)c->params.n);
+    return true;
+  }
+  diag_add(diags, "capsule", "the capsule has %zu bytes of parameters, its kernel takes %" PRId64,
+           c->params.n, kernel->param_bytes);
+  return false;
+}
+
+const OpenBuffer *open_give_capsule(Arena *arena, PtxMachine *machine, const PtxModule *module,
+                                    const PtxFunction *kernel, const Capsule *c, Diags *diags) {
   const uint64_t bytes = capsule_memory_bytes(c), room = tool_memory_bytes() / 4;
   if (bytes > room) {
     diag_add(diags, "capsule",
@@ -98,13 +118,8 @@ const OpenBuffer *open_give_capsule(Arena *arena, PtxMachine *machine, const Ptx
              bytes, room);
     return NULL;
   }
-  if ((int64_t)c->params.n < kernel->param_bytes) {
-    diag_add(diags, "capsule", "the capsule has %zu bytes of parameters, its kernel takes %" PRId64,
-             c->params.n, kernel->param_bytes);
-    return NULL;
-  }
-  for (int i = 0; i < c->n_memory; i++) give(arena, machine, &c->memory[i]);
-  ptx_machine_params(machine, c->params.at, (int64_t)c->params.n);
+  for (int i = 0; i < c->n_memory; i++) give(arena, machine, module->machine, &c->memory[i]);
+  if (!give_params(machine, kernel, c, diags)) return NULL;
   for (int i = 0; i < c->n_maps; i++)
     if (!ptx_machine_map(machine, &c->maps[i].box, c->maps[i].address, c->maps[i].bytes, diags))
       return NULL;

@@ -1,7 +1,7 @@
 // A capsule opened: the launch as it was recorded, with nothing typed.
 #pragma once
 #include "capsule/capsule.h"
-#include "cli/open/open_report.h"
+#include "cli/open/open_result.h"
 
 // The launch, for a machine; false after a finding: the blocks that are asked for were not kept.
 bool open_capsule_launch(const Capsule *capsule, const char *blocks, PtxLaunch *launch,
@@ -10,8 +10,9 @@ bool open_capsule_launch(const Capsule *capsule, const char *blocks, PtxLaunch *
 const char *open_capsule_blocks(const Capsule *capsule);
 // Parameters, memory at the recorded addresses, variables and tensor maps; the memory that each
 // parameter points into. NULL after a finding.
-const OpenBuffer *open_give_capsule(Arena *arena, PtxMachine *machine, const PtxFunction *kernel,
-                                    const Capsule *capsule, Diags *diags);
+const OpenBuffer *open_give_capsule(Arena *arena, PtxMachine *machine, const PtxModule *module,
+                                    const PtxFunction *kernel, const Capsule *capsule,
+                                    Diags *diags);
 // "launch 3 of ./program, on NVIDIA H200"
 const char *open_capsule_text(Arena *arena, const Capsule *capsule);
 

@@ -1,6 +1,6 @@
 // Compares what a run left with what the recorded launch left: gemmview open K.capsule --compare.
 #pragma once
-#include "cli/open/open_report.h"
+#include "cli/open/open_result.h"
 #include "ptx/module/float_format.h"
 
 // How far apart two numbers of a type may be: by at most `most` times the larger of 1 and the

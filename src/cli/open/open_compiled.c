@@ -1,7 +1,7 @@
 // PTX → ptxas → cubin → nvdisasm → which accesses the machine code has, by line of the PTX. A
 // capsule has the machine code that was launched: it is read instead where it was made of the same
 // text.
-#include "cli/open/open_compiled.h"
+#include "cli/open/open_parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -139,4 +139,18 @@ bool open_reconcile(OpenResult *r, PtxTally *tally) {
   r->sass_lines = line_table_read(arena, cubin, bytes, ".debug_line", r->kernel->name);
   return ptx_reconcile(arena, r->module, r->kernel, tally, code, n, &r->sass_lines, &ptx,
                        &r->why_not);
+}
+
+const char *open_machine_code(const OpenResult *r, size_t *bytes, const char **why) {
+  const Capsule *capsule = r->text.capsule;
+  if (capsule && capsule->cubin.at) {
+    *bytes = capsule->cubin.n;
+    return (const char *)capsule->cubin.at;
+  }
+  const char *named = getenv("GEMMVIEW_PTXAS");
+  const char *ptxas = named ? named : open_find_tool(r->arena, "ptxas");
+  const char *target = r->module->target ? r->module->target : "sm_90a";
+  *why = "there is no ptxas here";
+  return ptxas ? open_assemble(r->arena, ptxas, &r->text, r->kernel->name, target, bytes, why)
+               : NULL;
 }

@@ -5,8 +5,10 @@
 
 #include "base/str.h"
 #include "cli/common/cli.h"
+#include "cli/open/open_capsule.h"
 #include "kernels/toolchain/machine/sass.h"
 #include "machine/mc_module.h"
+#include "ptx/tally/tally.h"
 
 enum { DISASSEMBLE_SECONDS = 120 };
 
@@ -47,14 +49,34 @@ static McListing *listing_of(Arena *arena, const SassResult *sass, const char *k
   return out;
 }
 
-const PtxModule *open_cubin(Arena *arena, const OpenRequest *request, const void *bytes, size_t n,
-                            bool kernels_only, Diags *diags) {
+// The variables that were recorded.
+static void take_variables(Arena *arena, const Capsule *capsule, McCubin *cubin) {
+  enum { SLACK = 16 };
+  McVariable *out = ARENA_ARRAY(arena, McVariable, capsule->n_memory + 1);
+  for (int i = 0; i < capsule->n_memory; i++) {
+    const CapsuleMemory *m = &capsule->memory[i];
+    McVariable *v = &out[cubin->n_variables];
+    if (m->kind == CAPSULE_ALLOCATION) continue;
+    *v = (McVariable){.symbol = m->name, .address = m->address, .n = m->bytes};
+    if (m->kind == CAPSULE_CONSTANT) {
+      unsigned char *bytes = arena_alloc(arena, (size_t)m->bytes + SLACK);
+      open_capsule_before(m, bytes, NULL);
+      v->bytes = bytes;
+    }
+    cubin->n_variables++;
+  }
+  cubin->variables = out;
+}
+
+const PtxModule *open_cubin(Arena *arena, const OpenRequest *request, const Capsule *capsule,
+                            const void *bytes, size_t n, bool kernels_only, Diags *diags) {
   const char *what = str_sanitise(arena, ptx_base_name(request->path));
   McCubin cubin;
   if (!mc_cubin_read(arena, bytes, n, &cubin)) {
     diag_add(diags, "machine", "%s is not a cubin", what);
     return NULL;
   }
+  if (capsule) take_variables(arena, capsule, &cubin);
   if (kernels_only) return mc_kernels(arena, &cubin, what);
   const McKernel *kernel = choose(arena, &cubin, request->kernel, what, diags);
   if (!kernel) return NULL;

@@ -3,7 +3,7 @@
 //
 // Sources are read where the text's .file says, else beside the file that was opened; only files
 // that are called like source files.
-#include "cli/open/open_detail.h"
+#include "cli/open/open_parts.h"
 
 #include <stdlib.h>
 #include <string.h>

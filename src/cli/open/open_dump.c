@@ -1,5 +1,5 @@
 // Names of parameters -> buffers -> files.
-#include "cli/open/open_dump.h"
+#include "cli/open/open_parts.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 // meant for a larger one, and the sentence says which is meant.
 //
 //   131072 B shared, sm_120a: "an RTX 5090 (sm_120a) refuses this launch: more shared memory …"
-#include "cli/open/open_fits.h"
+#include "cli/open/open_parts.h"
 
 #include "cli/common/cli_model.h"
 #include "model/readings/cost/occupancy.h"

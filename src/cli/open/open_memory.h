@@ -1,7 +1,7 @@
 // Launch and arguments of the last time, by file and kernel, in the user's state folder. The folder
 // of the source is never written to.
 #pragma once
-#include "cli/open/open_run.h"
+#include "cli/open/open_request.h"
 
 // Where they are kept; NULL: nowhere.
 const char *open_memory_path(Arena *arena, const char *file, const char *entry);

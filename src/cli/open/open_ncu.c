@@ -1,11 +1,11 @@
-// The rows of a table of Nsight Compute (cli/common/ncu_csv.h) that have a line and a count.
-#include "cli/open/open_ncu.h"
+// The rows of a table of Nsight Compute (cli/common/why/ncu_csv.h) that have a line and a count.
+#include "cli/open/open_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
-#include "cli/common/ncu_csv.h"
+#include "cli/common/why/ncu_csv.h"
 #include "cli/open/open_input.h"
 
 enum { LINE, FILE_NAME, WAVEFRONTS, IDEAL, COLUMNS };

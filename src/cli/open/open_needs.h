@@ -1,6 +1,7 @@
 // Tells what a run of a kernel wants to know before it can begin: for the screen, which asks.
 #pragma once
-#include "cli/open/open_run.h"
+#include "cli/open/open_request.h"
+#include "cli/open/open_result.h"
 
 // One document: {"needs":"kernel","sentence":"…","kernels":[{"entry":…,"signature":…}, …]} where
 // the file has several; {"needs":"launch","sentence":"…","signature":"…","options":"--launch …

@@ -8,9 +8,8 @@
 #include "base/str.h"
 #include "cli/common/documents.h"
 #include "cli/open/open_compare.h"
-#include "cli/open/open_detail.h"
-#include "cli/open/open_ncu.h"
 #include "cli/open/open_needs.h"
+#include "cli/open/open_parts.h"
 #include "machine/mc_isa.h"
 #include "ptx/module/signature.h"
 #include "ptx/run/run.h"
@@ -89,6 +88,18 @@ static const char *finding_text(const OpenResult *r, const PtxFinding *f) {
 
 bool open_has_findings(const OpenResult *r) {
   return ptx_machine_findings(r->machine) > 0 || r->outcome != PTX_DONE || r->misfit;
+}
+
+const char *open_order_finding(const OpenResult *r) {
+  static const unsigned kinds =
+      1u << PTX_FINDING_RACE | 1u << PTX_FINDING_MISSING_WAIT | 1u << PTX_FINDING_MISSING_FENCE |
+      1u << PTX_FINDING_DIVERGENT_BARRIER | 1u << PTX_FINDING_CLUSTER_BARRIER |
+      1u << PTX_FINDING_TENSOR_MEMORY | 1u << PTX_FINDING_ENDED;
+  for (int i = 0; i < ptx_machine_findings(r->machine); i++) {
+    const PtxFinding *f = ptx_machine_finding(r->machine, i);
+    if (kinds >> f->kind & 1) return finding_text(r, f);
+  }
+  return NULL;
 }
 
 static const char *outcome_text(const OpenResult *r) {
@@ -355,15 +366,6 @@ static const PtxLoc **callers(Arena *arena, const OpenResult *r, int loc) {
   return open_chain(arena, r, loc < 0 ? -1 : r->module->locs[loc].inlined_at);
 }
 
-const PtxLoc **open_chain(Arena *arena, const OpenResult *r, int loc) {
-  const PtxLoc **chain = ARENA_ARRAY(arena, const PtxLoc *, OPEN_CHAIN_MAX);
-  for (int depth = 0; loc >= 0 && depth < OPEN_CHAIN_MAX; depth++) {
-    chain[depth] = &r->module->locs[loc];
-    loc = chain[depth]->inlined_at;
-  }
-  return chain;
-}
-
 static int share_count(const OpenResult *r, const PtxLine *line) {
   int n = 0;
   for (const PtxShare *s = ptx_tally_shares(r->tally); s && line->shares; s = s->next) n++;
@@ -433,15 +435,6 @@ static const PtxFinding **findings(Arena *arena, const OpenResult *r, bool races
 static const char *outcome_name(PtxOutcome outcome) {
   static const char *const outcomes[] = {"done", "stopped", "deadlock", "budget"};
   return outcomes[outcome];
-}
-
-const PtxFunction **open_kernels(Arena *arena, const PtxModule *module) {
-  const PtxFunction **kernel = ARENA_ARRAY(arena, const PtxFunction *, module->n_functions + 1);
-  for (int i = 0; i < module->n_functions; i++) {
-    const PtxFunction *f = &module->functions[i];
-    kernel[i] = f->is_kernel && f->has_body ? f : NULL;
-  }
-  return kernel;
 }
 
 #define FORM_FILE "cli/open/open_report.form"

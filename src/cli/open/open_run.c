@@ -10,15 +10,11 @@
 #include "cli/common/cli.h"
 #include "cli/open/open_capsule.h"
 #include "cli/open/open_compare.h"
-#include "cli/open/open_compiled.h"
 #include "cli/open/open_cubin.h"
 #include "cli/open/open_declared.h"
-#include "cli/open/open_detail.h"
-#include "cli/open/open_dump.h"
-#include "cli/open/open_fits.h"
 #include "cli/open/open_input.h"
 #include "cli/open/open_memory.h"
-#include "cli/open/open_ncu.h"
+#include "cli/open/open_parts.h"
 #include "ptx/module/signature.h"
 
 enum { SAY_EVERY_MS = 100 };
@@ -40,6 +36,26 @@ static const PtxFunction *choose_kernel(Arena *arena, const OpenRequest *request
   return kernel ? kernel : ptx_module_kernel(module, NULL, diags);
 }
 
+// The machine code of the kernel in place of its PTX.
+static int read_machine(const OpenRequest *request, OpenResult *r, Diags *diags) {
+  const char *why = NULL;
+  if (r->module->machine) {
+    r->cubin = r->text.ptx;
+    r->cubin_bytes = r->text.bytes;
+    return CLI_OK;
+  }
+  say(request, "reading the machine code");
+  r->cubin = open_machine_code(r, &r->cubin_bytes, &why);
+  if (!r->cubin) {
+    diag_add(diags, "machine", "there is no machine code to run: %s", why);
+    return CLI_MISSING;
+  }
+  const OpenRequest of = {.path = request->path, .kernel = r->kernel->name};
+  r->module = open_cubin(r->arena, &of, r->text.capsule, r->cubin, r->cubin_bytes, false, diags);
+  r->kernel = r->module ? ptx_module_kernel(r->module, r->kernel->name, diags) : NULL;
+  return r->kernel ? CLI_OK : CLI_USAGE;
+}
+
 int open_read_kernel(Arena *arena, const OpenRequest *request, bool module_only, OpenResult *out,
                      Diags *diags) {
   *out = (OpenResult){.arena = arena, .path = request->path};
@@ -50,13 +66,15 @@ int open_read_kernel(Arena *arena, const OpenRequest *request, bool module_only,
     watch_set(request->watched, out->text.files, out->text.n_files);
   out->compiler = out->text.compiler;
   const char *what = str_sanitise(arena, ptx_base_name(request->path));
-  out->module = open_is_cubin(out->text.ptx, out->text.bytes)
-                    ? open_cubin(arena, request, out->text.ptx, out->text.bytes, module_only, diags)
-                    : ptx_module_read(arena, out->text.ptx, out->text.bytes, what, diags);
+  out->module =
+      open_is_cubin(out->text.ptx, out->text.bytes)
+          ? open_cubin(arena, request, NULL, out->text.ptx, out->text.bytes, module_only, diags)
+          : ptx_module_read(arena, out->text.ptx, out->text.bytes, what, diags);
   if (!out->module) return CLI_USAGE;
   if (module_only) return CLI_OK;
   out->kernel = choose_kernel(arena, request, out, diags);
-  return out->kernel ? CLI_OK : CLI_USAGE;
+  if (!out->kernel) return CLI_USAGE;
+  return request->machine ? read_machine(request, out, diags) : CLI_OK;
 }
 
 static void say_block(const OpenRequest *request, int64_t n, int64_t of, int64_t *next_ms) {
@@ -78,7 +96,9 @@ static PtxOutcome run_blocks(const OpenRequest *request, OpenResult *r, PtxMachi
   if (r->launch.cooperative) {
     if (r->record) ptx_record_block(r->record);
     r->n_blocks = of;
-    return ptx_machine_run_grid(machine, b->all ? NULL : b->first);
+    outcome = ptx_machine_run_grid(machine, b->all ? NULL : b->first);
+    if (r->followed) open_follow_block(r->followed);
+    return outcome;
   }
   for (int z = b->first[2]; z <= b->last[2]; z += step[2])
     for (int y = b->first[1]; y <= b->last[1]; y += step[1])
@@ -87,6 +107,7 @@ static PtxOutcome run_blocks(const OpenRequest *request, OpenResult *r, PtxMachi
         if (r->record) ptx_record_block(r->record);
         outcome =
             b->all ? ptx_machine_run_cluster(machine, x, y, z) : ptx_machine_run(machine, x, y, z);
+        if (r->followed) open_follow_block(r->followed);
         r->n_blocks += at_once;
       }
   return outcome;
@@ -106,7 +127,8 @@ static PtxMachine *make_recorded(OpenResult *r, const OpenRequest *given, OpenBl
   if (!open_read_blocks(which, &r->launch, blocks, diags)) return NULL;
   r->launch.budget = given->budget * INT64_C(1000000);
   PtxMachine *machine = ptx_machine_new(r->arena, r->module, r->kernel, &r->launch, diags);
-  if (machine) r->buffers = open_give_capsule(r->arena, machine, r->kernel, capsule, diags);
+  if (machine)
+    r->buffers = open_give_capsule(r->arena, machine, r->module, r->kernel, capsule, diags);
   return r->buffers ? machine : NULL;
 }
 
@@ -164,6 +186,17 @@ static void find_cures(OpenResult *r) {
   arena_free(scratch);
 }
 
+// Registers of a thread when its block begins, for setmaxnreg; -1: ptxas left that out, as it does
+// where it does not know them.
+static int registers_at_begin(const OpenResult *r) {
+  for (int i = 0; r->sass && i < r->sass->n_counts; i++) {
+    const SassCount *count = &r->sass->counts[i];
+    if (str_equal(count->kernel, r->kernel->name) && str_starts(count->opcode, "USETMAXREG"))
+      return r->registers;
+  }
+  return r->sass ? -1 : 0;
+}
+
 static void run_kernel(const OpenRequest *given, OpenResult *r, const OpenBlocks *blocks,
                        PtxMachine *machine) {
   PtxTally *tally = ptx_tally_new(r->arena, r->module, r->kernel);
@@ -176,9 +209,10 @@ static void run_kernel(const OpenRequest *given, OpenResult *r, const OpenBlocks
   else
     r->as_compiled = open_reconcile(r, tally);
   if (given->record) r->record = ptx_record_new(r->arena, r->module, r->kernel, tally, &r->launch);
-  ptx_machine_watch(machine, ptx_tally_access, tally);
+  if (given->follow) r->followed = open_follow(r, machine, tally);
+  if (!r->followed) ptx_machine_watch(machine, ptx_tally_access, tally);
   const double started = clock_seconds();
-  if (given->orders) ptx_machine_record_orders(machine, r->arena);
+  if (given->orders) ptx_machine_record_orders(machine, r->arena, registers_at_begin(r));
   r->outcome = given->orders ? ptx_machine_run_cluster(machine, blocks->first[0], blocks->first[1],
                                                        blocks->first[2])
                              : run_blocks(given, r, machine, blocks);

@@ -1,23 +1,8 @@
 // One run of gemmview open: a file becomes PTX, blocks run, what they did is put together.
 #pragma once
-#include "cli/common/options.h"
-#include "cli/open/open_report.h"
-
-typedef struct OpenRequest {
-  const char *path;
-  char **flags;  // of nvcc
-  int n_flags;
-  const char *kernel, *launch, *blocks, *ncu, *tolerance;  // NULL: not given
-  OptionList args, slabs, dumps;
-  int budget;  // millions of lane instructions
-  bool predict;
-  const char *against;        // "machine", or a cubin; NULL
-  bool compare;               // with what a capsule's launch left
-  bool orders;                // keep the events of the first cluster, which alone is run
-  bool record;                // keep addresses, for better layouts and the detail
-  struct WatchList *watched;  // gets the files that the kernel is made of; NULL: nobody watches
-  bool detail;                // everything in JSON; says on stderr meanwhile what it is doing
-} OpenRequest;
+#include "base/diag.h"
+#include "cli/open/open_request.h"
+#include "cli/open/open_result.h"
 
 // The text and the kernel of a request; CLI_OK, or what the command ends with after findings.
 // `kernel` stays NULL when only the module is wanted.

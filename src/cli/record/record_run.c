@@ -35,7 +35,7 @@ static void tell_driver(int fd) {
   Dl_info info;
   if (init && count && init(0) == CU_SUCCESS && count(&n) == CU_SUCCESS && n > 0 &&
       dladdr((void *)init, &info) && info.dli_fname)
-    (void)write_all(fd, info.dli_fname, strlen(info.dli_fname));
+    (void)disk_write_all(fd, info.dli_fname, strlen(info.dli_fname));
   _exit(0);
 }
 
@@ -128,7 +128,7 @@ static bool write_new(Arena *arena, const char *folder, const char *name, const 
                       size_t n) {
   const mode_t readable = 0700;
   const int fd = disk_create(arena_printf(arena, "%s/%s", folder, name), readable);
-  const bool ok = fd >= 0 && write_all(fd, bytes, n);
+  const bool ok = fd >= 0 && disk_write_all(fd, bytes, n);
   return fd >= 0 && close(fd) == 0 && ok;
 }
 

@@ -356,6 +356,7 @@ static bool verify_all(Bench *bench) {
   const Plan *first = bench->inputs[0].plan;
   bool any = false;
   if (!report(bench, "verify", 0)) return false;
+  if (!problem_is_ready(bench->gpu, first, bench->result->seed)) reference_release(bench->gpu);
   if (!problem_prepare(bench->gpu, first, bench->result->seed))
     return stop(bench, last_error(bench));
   for (int i = 0; i < bench->n_inputs; i++) {

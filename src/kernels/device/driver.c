@@ -164,7 +164,7 @@ Gpu *gpu_open(Arena *arena, int ordinal, const char **error) {
   Gpu *gpu = gpu_in(arena_new("gpu"), cuda);
   if (!find_device(gpu, ordinal) || !open_context(gpu)) {
     *error = str_sanitise(arena, gpu->error);
-    gpu_close(gpu);
+    gpu_let_go(gpu);
     return NULL;
   }
   gpu->nvml_device = nvml_open(gpu->info.uuid);
@@ -172,16 +172,9 @@ Gpu *gpu_open(Arena *arena, int ordinal, const char **error) {
   return gpu;
 }
 
-void gpu_close(Gpu *gpu) {
-  if (!gpu) return;
+void gpu_let_go(Gpu *gpu) {
   const CudaApi *cuda = gpu->cuda;
-  if (!gpu->poisoned && gpu->stream) gpu_wait(gpu);
-  reference_release(gpu);
-  // A lost context refuses every call and may hang in one; its process ends next.
   if (!gpu->poisoned && gpu->retained) {
-    problem_release(gpu);
-    gpu_release(gpu, &gpu->flush);
-    if (gpu->helper_module) cuda->cuModuleUnload(gpu->helper_module);
     if (gpu->stream) cuda->cuStreamDestroy_v2(gpu->stream);
     cuda->cuCtxSetCurrent(NULL);
     cuda->cuDevicePrimaryCtxRelease_v2(gpu->device);

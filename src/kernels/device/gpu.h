@@ -102,6 +102,9 @@ bool gpu_refuse(Gpu *gpu, const char *format, ...) __attribute__((format(printf,
 // "2025-01-31T12:00:00Z", for results.
 const char *gpu_date_now(Arena *arena);
 
+// The driver's own part of gpu_close(): stream, context, the GPU itself.
+void gpu_let_go(Gpu *gpu);
+
 bool gpu_alloc(Gpu *gpu, GpuBuffer *buffer, int64_t bytes, const char *what);
 void gpu_release(Gpu *gpu, GpuBuffer *buffer);
 bool gpu_fill_bytes(Gpu *gpu, const GpuBuffer *buffer, unsigned char value, bool guards);
@@ -117,7 +120,10 @@ bool gpu_launch(Gpu *gpu, GpuProgram *program);
 // Blocks an SM holds at once, registers and local bytes of the plan's longest kernel, taken to be
 // the one with the most threads · registers; −1 where the driver does not say.
 void gpu_describe(Gpu *gpu, const GpuProgram *program, BenchEntry *entry);
-// Our own kernels, compiled when first asked for. `parameters` are pointers to the values.
+bool gpu_load_module(Gpu *gpu, const BenchInput *input, void **module);
+
+// gpu_helpers.c: our own kernels, compiled when first asked for. `parameters` are pointers to the
+// values.
 bool gpu_launch_helper(Gpu *gpu, GpuHelper helper, int64_t blocks, int threads, void **parameters);
 // Keeps the stream busy for some `us` microseconds, so that launches queue up behind it.
 bool gpu_spin(Gpu *gpu, double us);
@@ -132,6 +138,8 @@ bool gpu_can_map(Gpu *gpu, const Plan *plan);
 bool gpu_encode_maps(Gpu *gpu, GpuProgram *program);
 
 // problem.c: the data and the check.
+bool problem_is_ready(const Gpu *gpu, const Plan *plan, uint64_t seed);
+// Another problem's reference has to be released before.
 bool problem_prepare(Gpu *gpu, const Plan *plan, uint64_t seed);
 bool problem_reserve_workspaces(Gpu *gpu, const Plan *plan);
 // The problem's buffer of this name, one of the first PLAN_N_BUFFERS arguments.

@@ -19,8 +19,6 @@
 #include "base/str.h"
 #include "base/whole.h"
 #include "kernels/device/gpu.h"
-#include "kernels/device/problem_kernels.h"
-#include "kernels/toolchain/nvrtc.h"
 #include "model/text/stamp_page.h"
 
 enum { PORTABLE_CLUSTER = 8 };
@@ -180,7 +178,7 @@ static bool prepare_kernel(Gpu *gpu, GpuProgram *program, int i) {
 }
 
 // The driver reads PTX as a terminated text and a cubin by its own header.
-static bool load_module(Gpu *gpu, const BenchInput *input, void **module) {
+bool gpu_load_module(Gpu *gpu, const BenchInput *input, void **module) {
   const CudaApi *cuda = gpu->cuda;
   if (!input->cubin && !input->ptx) return gpu_refuse(gpu, "no cubin and no PTX to load");
   int status = -1;
@@ -193,7 +191,7 @@ static bool load_module(Gpu *gpu, const BenchInput *input, void **module) {
 bool gpu_load(Gpu *gpu, const BenchInput *input, GpuProgram *program) {
   *program = (GpuProgram){.plan = input->plan};
   if (!gpu_can_map(gpu, input->plan)) return false;
-  if (!load_module(gpu, input, &program->module)) return false;
+  if (!gpu_load_module(gpu, input, &program->module)) return false;
   program->n_functions = input->plan->n_kernels;
   for (int i = 0; i < program->n_functions; i++)
     if (!prepare_kernel(gpu, program, i)) {
@@ -267,52 +265,4 @@ void gpu_describe(Gpu *gpu, const GpuProgram *program, BenchEntry *entry) {
   entry->blocks_per_sm = blocks;
   entry->registers = function_attribute(gpu, function, CU_FUNC_REGISTERS);
   entry->local_bytes = function_attribute(gpu, function, CU_FUNC_LOCAL_BYTES);
-}
-
-// Our kernels as a plan: NVRTC's checks and errors are the same for them.
-static bool compile_helpers(Gpu *gpu, Arena *arena, BenchInput *input) {
-  Plan *plan = ARENA_NEW(arena, Plan);
-  *plan = (Plan){.cuda = helper_cuda,
-                 .arch = gpu_arch(arena, gpu),
-                 .m = 1,
-                 .n = 1,
-                 .k = 1,
-                 .n_kernels = 1,
-                 .kernels = {{.name = helper_names[0], .grid = {1, 1, 1}, .block = {1, 1, 1}}}};
-  CompileResult *compiled = nvrtc_compile(arena, plan, COMPILE_BOTH);
-  if (!compiled->ok) return gpu_refuse(gpu, "the checking kernels: %s", compiled->error);
-  *input = (BenchInput){plan, compiled->cubin, compiled->cubin_bytes, compiled->ptx};
-  return true;
-}
-
-static bool load_helpers(Gpu *gpu) {
-  if (gpu->helper_module) return true;
-  Arena *arena = arena_new("helpers");
-  BenchInput input = {0};
-  void *module = NULL;
-  bool ok = compile_helpers(gpu, arena, &input) && load_module(gpu, &input, &module);
-  for (int i = 0; ok && i < GPU_N_HELPERS; i++)
-    ok = gpu_check(gpu, gpu->cuda->cuModuleGetFunction(&gpu->helpers[i], module, helper_names[i]),
-                   "cuModuleGetFunction");
-  if (ok)
-    gpu->helper_module = module;
-  else if (module && !gpu->poisoned)
-    gpu->cuda->cuModuleUnload(module);
-  arena_free(arena);
-  return ok;
-}
-
-bool gpu_launch_helper(Gpu *gpu, GpuHelper helper, int64_t blocks, int threads, void **parameters) {
-  if (!load_helpers(gpu)) return false;
-  return gpu_check(
-      gpu,
-      gpu->cuda->cuLaunchKernel(gpu->helpers[helper], (unsigned)blocks, 1, 1, (unsigned)threads, 1,
-                                1, 0, gpu->stream, parameters, NULL),
-      "cuLaunchKernel");
-}
-
-bool gpu_spin(Gpu *gpu, double us) {
-  long long clocks = (long long)(us * 1500);  // at 1.5 GHz; a little more or less is no matter
-  void *parameters[] = {&clocks};
-  return gpu_launch_helper(gpu, GPU_SPIN, 1, 1, parameters);
 }

@@ -119,11 +119,14 @@ static bool build(Gpu *gpu, const Plan *plan, uint64_t seed) {
          build_factors(gpu, plan, seed) && build_values(gpu, plan, seed) && gpu_wait(gpu);
 }
 
+bool problem_is_ready(const Gpu *gpu, const Plan *plan, uint64_t seed) {
+  const GpuProblem *problem = &gpu->problem;
+  return problem->ready && problem->seed == seed && plan_same_problem(&problem->shape, plan);
+}
+
 bool problem_prepare(Gpu *gpu, const Plan *plan, uint64_t seed) {
   GpuProblem *problem = &gpu->problem;
-  if (problem->ready && problem->seed == seed && plan_same_problem(&problem->shape, plan))
-    return true;
-  reference_release(gpu);
+  if (problem_is_ready(gpu, plan, seed)) return true;
   problem_release(gpu);
   if (!build(gpu, plan, seed)) {
     if (!gpu->poisoned) problem_release(gpu);

@@ -111,8 +111,8 @@ static bool entry_write(int fd, const Str *key, const CacheEntry *entry) {
   if (entry->n_blob) hash = hash_bytes(hash, entry->blob, entry->n_blob);
   int n = snprintf(header, sizeof header, "gemmview-cache 1 %zu %zu %zu %016llx\n", key->length,
                    n_json, entry->n_blob, (unsigned long long)hash);
-  return write_all(fd, header, (size_t)n) && write_all(fd, key->text, key->length) &&
-         write_all(fd, entry->json, n_json) && write_all(fd, entry->blob, entry->n_blob);
+  return disk_write_all(fd, header, (size_t)n) && disk_write_all(fd, key->text, key->length) &&
+         disk_write_all(fd, entry->json, n_json) && disk_write_all(fd, entry->blob, entry->n_blob);
 }
 
 bool cache_store(const char *folder, const CacheKey *key, const CacheEntry *entry) {

@@ -46,9 +46,9 @@ static TuneOrder order_of(Arena *arena, const TunePoint *const *points, int n_fi
   }
   return (TuneOrder){.family = points[0]->terms.family,
                      .n = n,
-                     .fitted = rank_correlation(arena, fitted, measured, n),
-                     .uncompiled = rank_correlation(arena, uncompiled, measured, n),
-                     .roofline = rank_correlation(arena, roofline, measured, n),
+                     .fitted = calibration_rank_correlation(arena, fitted, measured, n),
+                     .uncompiled = calibration_rank_correlation(arena, uncompiled, measured, n),
+                     .roofline = calibration_rank_correlation(arena, roofline, measured, n),
                      .error = median_off(arena, fitted, measured, n),
                      .fit = fit};
 }
@@ -63,7 +63,8 @@ static void add_clock(Arena *arena, const TunePoint *const *points, int n_fit, T
     clock[out->n_clocked] = point->clock_ns;
     measured[out->n_clocked++] = point->time_ns;
   }
-  if (out->n_clocked > 1) out->clock = rank_correlation(arena, clock, measured, out->n_clocked);
+  if (out->n_clocked > 1)
+    out->clock = calibration_rank_correlation(arena, clock, measured, out->n_clocked);
 }
 
 int tune_orders(Arena *arena, const TuneField *field, int n_fit,

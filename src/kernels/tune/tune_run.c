@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "base/thread.h"
+#include "base/team.h"
 
 enum { STEP_MS = 50 };
 

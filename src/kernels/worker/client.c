@@ -19,9 +19,9 @@
 
 #include "base/clock.h"
 #include "base/die.h"
-#include "base/thread.h"
+#include "base/team.h"
 #include "base/unicode.h"
-#include "kernels/worker/client_thread.h"
+#include "kernels/worker/client_inside.h"
 #include "kernels/worker/result_json.h"
 
 enum { SILENCE_MS = 15000, HELLO_MS = 20000, MACHINE_MS = 60000, GRACE_MS = 5000, STOP_S = 2 };

@@ -4,7 +4,7 @@
 // hash of its text. A minute later ben, with the same kernel before him, presses b: his client
 // finds the row before it asks its worker, hands it over as a result "history", and the GPU stays
 // free.
-#include "kernels/worker/client_thread.h"
+#include "kernels/worker/client_inside.h"
 
 enum { AGAIN_MS = 10000 };  // a file that cannot be had is tried again after
 

@@ -13,7 +13,7 @@
 //
 // Worked example, kill −9 of a busy worker: stdout ends → "worker: ended by signal 9 (Killed) while
 // it had 1 request" → 20 ms later fork and exec → hello → READY, all within 100 ms.
-#include "kernels/worker/client_thread.h"
+#include "kernels/worker/client_inside.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -62,7 +62,7 @@ typedef struct Job {
 static void job_say(Job *job, const Message *message) {
   Str line = str_new(job->arena);
   message_write(&line, message);
-  if (!write_all(job->out, line.text, line.length)) _exit(1);  // nobody listens any more
+  if (!disk_write_all(job->out, line.text, line.length)) _exit(1);  // nobody listens any more
 }
 
 static void say_progress(Job *job, int64_t id, const char *stage, double fraction) {

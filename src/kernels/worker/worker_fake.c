@@ -48,7 +48,7 @@ typedef struct Fake {
 // ---- actions ------------------------------------------------------------------------------------
 
 static void put(const char *bytes, size_t n) {
-  if (!write_all(STDOUT_FILENO, bytes, n)) _exit(0);
+  if (!disk_write_all(STDOUT_FILENO, bytes, n)) _exit(0);
 }
 
 static void say(Fake *fake, const Message *message) {

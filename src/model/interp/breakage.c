@@ -46,6 +46,13 @@ Symptom symptom_find(const char *name) {
 
 const char *breakage_name(BreakageId id) { return rows[id].name; }
 const char *breakage_help(BreakageId id) { return rows[id].help; }
+const char *breakage_spared(BreakageId id) {
+  static const char *const why[BREAK_COUNT] = {
+#define SPARED(id, text) [BREAK_##id] = (text),
+#include "model/interp/breakage_spared.def"
+  };
+  return why[id];
+}
 unsigned breakage_seen(BreakageId id) { return rows[id].seen; }
 
 const char *breakage_symptoms(char out[SYMPTOMS_BYTES], BreakageId id) {
@@ -106,20 +113,20 @@ static void count_op(Stmt *stmt, int depth, void *context) {
 
 bool breakage_drop_last(Program *program, OpKind kind) {
   Count count = {kind, 0};
-  stmt_walk(main_kernel(program)->body, count_op, &count);
+  stmt_walk(program_main_kernel(program)->body, count_op, &count);
   int n = count.n - 1;
-  return n >= 0 && drop_nth(&main_kernel(program)->body, kind, &n);
+  return n >= 0 && drop_nth(&program_main_kernel(program)->body, kind, &n);
 }
 
 bool break_first_barrier(Program *program) {
   int n = 0;
-  return drop_nth(&main_kernel(program)->body, OP_BARRIER, &n);
+  return drop_nth(&program_main_kernel(program)->body, OP_BARRIER, &n);
 }
 
 bool break_last_barrier(Program *program) { return breakage_drop_last(program, OP_BARRIER); }
 
 bool break_wait(Program *program) {
-  return breakage_drop_all(&main_kernel(program)->body, OP_CP_WAIT, ROLE_COUNT);
+  return breakage_drop_all(&program_main_kernel(program)->body, OP_CP_WAIT, ROLE_COUNT);
 }
 
 static void relax_wait(Stmt *stmt, int depth, void *context) {
@@ -131,7 +138,7 @@ static void relax_wait(Stmt *stmt, int depth, void *context) {
 
 bool break_lax_wait(Program *program) {
   bool found = false;
-  stmt_walk(main_kernel(program)->body, relax_wait, &found);
+  stmt_walk(program_main_kernel(program)->body, relax_wait, &found);
   return found;
 }
 
@@ -153,7 +160,7 @@ static void drop_phase(Access *access, Stmt *stmt, void *context) {
 
 bool break_phase(Program *program) {
   Phase phase = {ex_const(program->arena, 0), false};
-  stmt_each_access(main_kernel(program)->body, drop_phase, &phase);
+  stmt_each_access(program_main_kernel(program)->body, drop_phase, &phase);
   return phase.found;
 }
 
@@ -204,9 +211,9 @@ bool break_guarded_split(Program *program) {
   Arena *arena = program->arena;
   const Axis *k = &program->axis[AXIS_K];
   const Var *split = k->n_digits ? k->digit[0].var : NULL;
-  Stmt **link = find_atomic(&main_kernel(program)->body);
+  Stmt **link = find_atomic(&program_main_kernel(program)->body);
   if (!link || !split || split->tier != TIER_BLOCK || !break_zero(program)) return false;
-  link = find_atomic(&main_kernel(program)->body);
+  link = find_atomic(&program_main_kernel(program)->body);
   Stmt *atomic = *link;
   const Expr *index = ex_var(arena, split);
   Stmt *store = stmt_if(program, KNOB_SPLITK, ex_lt(arena, index, ex_const(arena, 1)),
@@ -219,8 +226,12 @@ bool break_guarded_split(Program *program) {
 }
 
 bool break_last_slab(Program *program) {
-  Stmt *k_o = slab_loop(program);
+  Stmt *k_o = program_slab_loop(program);
   if (!k_o || k_o->var->extent < 2) return false;
+  if (k_o->end) {
+    k_o->end = ex_add_const(program->arena, k_o->end, -1);
+    return true;
+  }
   Var *shorter = ARENA_NEW(program->arena, Var);
   *shorter = *k_o->var;  // the same id: expressions read it as before
   shorter->extent--;
@@ -245,7 +256,7 @@ static void change_one(Stmt *stmt, int depth, void *context) {
 
 bool breakage_change_each(Program *program, bool (*change)(Program *, Stmt *)) {
   Each each = {program, change, false};
-  stmt_walk(main_kernel(program)->body, change_one, &each);
+  stmt_walk(program_main_kernel(program)->body, change_one, &each);
   return each.found;
 }
 
@@ -300,7 +311,7 @@ bool break_layout(Program *program) {
     plain->name = arena_printf(program->arena, "%s_plain", slab->name);
     plain->swizzle_bits = plain->n_xor = 0;
     Alias alias = {slab, plain, 0};
-    stmt_walk(main_kernel(program)->body, read_plain, &alias);
+    stmt_walk(program_main_kernel(program)->body, read_plain, &alias);
     if (!alias.n) continue;
     program->buffer[program->n_buffers++] = plain;
     return true;

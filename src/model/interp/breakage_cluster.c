@@ -7,6 +7,7 @@
 //   …   ranks 1 << n_c
 // so that each of them waits for ever for the bytes of the other's share.
 #include "model/interp/breakage_parts.h"
+#include "model/ir/find_op.h"
 #include "model/ir/program.h"
 #include "model/ir/rewrite.h"
 #include "model/ir/stmt.h"
@@ -37,8 +38,8 @@ static bool arrive_at_own(Program *program, Stmt *stmt) {
 
 bool break_local_arrive_only(Program *program) {
   const Expr *mask = NULL;
-  stmt_walk(main_kernel(program)->body, find_readers, (void *)&mask);
-  Stmt *init = stmt_find_op(main_kernel(program)->body, OP_MBAR_INIT, ROLE_EMPTY);
+  stmt_walk(program_main_kernel(program)->body, find_readers, (void *)&mask);
+  Stmt *init = stmt_find_op(program_main_kernel(program)->body, OP_MBAR_INIT, ROLE_EMPTY);
   if (!mask || !init) return false;
   init->op.arrivals /= count_ranks(program, mask);
   return breakage_change_each(program, arrive_at_own);
@@ -54,7 +55,7 @@ static bool send_to_own(Program *program, Stmt *stmt) {
 bool break_mask_short(Program *program) { return breakage_change_each(program, send_to_own); }
 
 bool break_no_cluster_start(Program *program) {
-  Stmt *first = stmt_find_op(main_kernel(program)->body, OP_CLUSTER_BARRIER, ROLE_COUNT);
+  Stmt *first = stmt_find_op(program_main_kernel(program)->body, OP_CLUSTER_BARRIER, ROLE_COUNT);
   if (first) first->op.kind = OP_BARRIER;
   return first != NULL;
 }
@@ -62,6 +63,6 @@ bool break_no_cluster_start(Program *program) {
 // Where nobody arrives across blocks there is no barrier at the end.
 bool break_no_cluster_end(Program *program) {
   const Expr *mask = NULL;
-  stmt_walk(main_kernel(program)->body, find_readers, (void *)&mask);
+  stmt_walk(program_main_kernel(program)->body, find_readers, (void *)&mask);
   return mask && breakage_drop_last(program, OP_CLUSTER_BARRIER);
 }

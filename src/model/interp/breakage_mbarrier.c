@@ -8,24 +8,25 @@
 // which is over at once when the slot is filled again, so that the slab before is read once more.
 #include "model/interp/breakage_parts.h"
 #include "model/ir/buffer.h"
+#include "model/ir/find_op.h"
 #include "model/ir/program.h"
 #include "model/ir/rewrite.h"
 #include "model/ir/stmt.h"
 
 bool break_init_fence(Program *program) {
-  return breakage_drop_all(&main_kernel(program)->body, OP_MBAR_FENCE, ROLE_COUNT);
+  return breakage_drop_all(&program_main_kernel(program)->body, OP_MBAR_FENCE, ROLE_COUNT);
 }
 
 bool break_full_wait(Program *program) {
-  return breakage_drop_all(&main_kernel(program)->body, OP_MBAR_WAIT, ROLE_FULL);
+  return breakage_drop_all(&program_main_kernel(program)->body, OP_MBAR_WAIT, ROLE_FULL);
 }
 
 bool break_empty_wait(Program *program) {
-  return breakage_drop_all(&main_kernel(program)->body, OP_MBAR_WAIT, ROLE_EMPTY);
+  return breakage_drop_all(&program_main_kernel(program)->body, OP_MBAR_WAIT, ROLE_EMPTY);
 }
 
 bool break_arrive(Program *program) {
-  return breakage_drop_all(&main_kernel(program)->body, OP_MBAR_ARRIVE, ROLE_EMPTY);
+  return breakage_drop_all(&program_main_kernel(program)->body, OP_MBAR_ARRIVE, ROLE_EMPTY);
 }
 
 // Changes nothing if the ring is never gone round.
@@ -131,7 +132,7 @@ static bool silence_warp(Program *program, Stmt **link) {
 
 bool break_silent_warp(Program *program) {
   return breakage_change_each(program, await_less) &&
-         silence_warp(program, &main_kernel(program)->body);
+         silence_warp(program, &program_main_kernel(program)->body);
 }
 
 // Skips the wait in the middle iteration of the loop over slabs, whose variable is `k_o`; NULL: the
@@ -154,7 +155,7 @@ static bool skip_middle(Program *program, Stmt **link, const Var *k_o) {
 }
 
 bool break_middle_wait(Program *program) {
-  return skip_middle(program, &main_kernel(program)->body, NULL);
+  return skip_middle(program, &program_main_kernel(program)->body, NULL);
 }
 
 // "wait full, …, arrive empty" becomes "wait full, …, arrive empty, wait full".
@@ -173,7 +174,7 @@ static bool wait_again(Program *program, Stmt *list, const Stmt *wait) {
 }
 
 bool break_wait_again(Program *program) {
-  return wait_again(program, main_kernel(program)->body, NULL);
+  return wait_again(program, program_main_kernel(program)->body, NULL);
 }
 
 static bool ask_for_one(Program *program, Stmt *stmt) {
@@ -203,16 +204,20 @@ static bool drop_fences(Stmt **link, bool of_stores) {
   return dropped;
 }
 
-bool break_fence(Program *program) { return drop_fences(&main_kernel(program)->body, false); }
+bool break_fence(Program *program) {
+  return drop_fences(&program_main_kernel(program)->body, false);
+}
 
-bool break_store_fence(Program *program) { return drop_fences(&main_kernel(program)->body, true); }
+bool break_store_fence(Program *program) {
+  return drop_fences(&program_main_kernel(program)->body, true);
+}
 
 bool break_store_wait_read(Program *program) {
-  return breakage_drop_all(&main_kernel(program)->body, OP_BULK_READ, ROLE_COUNT);
+  return breakage_drop_all(&program_main_kernel(program)->body, OP_BULK_READ, ROLE_COUNT);
 }
 
 bool break_store_wait(Program *program) {
-  return breakage_drop_all(&main_kernel(program)->body, OP_BULK_WAIT, ROLE_COUNT);
+  return breakage_drop_all(&program_main_kernel(program)->body, OP_BULK_WAIT, ROLE_COUNT);
 }
 
 // Puts the fence in front of the wait, so that it does not cover what the wait makes known.
@@ -230,7 +235,9 @@ static bool fence_before_wait(Stmt **link) {
   return false;
 }
 
-bool break_early_fence(Program *program) { return fence_before_wait(&main_kernel(program)->body); }
+bool break_early_fence(Program *program) {
+  return fence_before_wait(&program_main_kernel(program)->body);
+}
 
 // "if tid == 0: fence; …" becomes "if tid == 1: fence" and "if tid == 0: …".
 static bool fence_beside(Program *program, Stmt **link) {
@@ -254,7 +261,7 @@ static bool fence_beside(Program *program, Stmt **link) {
 }
 
 bool break_other_fence(Program *program) {
-  return fence_beside(program, &main_kernel(program)->body);
+  return fence_beside(program, &program_main_kernel(program)->body);
 }
 
 static bool take_more(Program *program, Stmt *stmt) {
@@ -282,4 +289,4 @@ static bool drop_condition(Stmt **link) {
   return dropped;
 }
 
-bool break_all_ask(Program *program) { return drop_condition(&main_kernel(program)->body); }
+bool break_all_ask(Program *program) { return drop_condition(&program_main_kernel(program)->body); }

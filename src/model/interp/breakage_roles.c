@@ -22,7 +22,7 @@ static Stmt *find_work(Stmt *list, RoleWork work) {
 
 // The writers of C: those with that role, or those that multiply and write.
 static Stmt *find_writers(Program *program) {
-  Stmt *list = main_kernel(program)->body, *writers = find_work(list, WORK_WRITES);
+  Stmt *list = program_main_kernel(program)->body, *writers = find_work(list, WORK_WRITES);
   return writers ? writers : find_work(list, WORK_MULTIPLIES);
 }
 
@@ -67,7 +67,7 @@ static void keep_to_a_bit(Stmt *stmt, int depth, void *context) {
 // while (valid) without next_tile: the tile stays t % grid, the block's first, and the loop goes on
 // twice as far as there are tiles, beyond what the others have for it.
 bool break_tile_kept(Program *program) {
-  Stmt *tiles = kernel_writer_tiles(main_kernel(program));
+  Stmt *tiles = kernel_writer_tiles(program_main_kernel(program));
   if (!find_writers(program) || !tiles || tiles->end || tiles->var->extent < 2) return false;
   Arena *arena = program->arena;
   const Expr *kept = ex_binary(arena, EXPR_MOD, ex_var(arena, tiles->var),
@@ -84,7 +84,7 @@ bool break_tile_kept(Program *program) {
 }
 
 bool break_fetch_short(Program *program) {
-  Stmt *role = find_work(main_kernel(program)->body, WORK_FETCHES);
+  Stmt *role = find_work(program_main_kernel(program)->body, WORK_FETCHES);
   Stmt *slabs = role ? stmt_find_tier(role->body, TIER_SERIAL_OUTER) : NULL;
   if (!slabs || slabs->end || slabs->var->extent < 2) return false;
   slabs->var = with_extent(program, slabs->var, slabs->var->extent - 1);
@@ -115,7 +115,7 @@ static bool half_asks(Program *program, Stmt **link) {
 }
 
 bool break_elect_diverged(Program *program) {
-  return half_asks(program, &main_kernel(program)->body);
+  return half_asks(program, &program_main_kernel(program)->body);
 }
 
 // ---- the launch ---------------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 // behind it, and a warp that is ahead overwrites rows that another still multiplies.
 #include "model/interp/breakage_parts.h"
 #include "model/ir/buffer.h"
+#include "model/ir/find_op.h"
 #include "model/ir/op.h"
 #include "model/ir/program.h"
 #include "model/ir/rewrite.h"
@@ -11,8 +12,8 @@
 
 // Cuts the first operation of a kind that writes to the role, loops around it and all.
 static bool drop(Program *program, OpKind kind, BufferRole role) {
-  Stmt **link = &main_kernel(program)->body;
-  Stmt *walk = slab_loop(program);
+  Stmt **link = &program_main_kernel(program)->body;
+  Stmt *walk = program_slab_loop(program);
   if (walk) link = stmt_find_link(&walk->body, kind, role);
   if (!walk || !link) return false;
   stmt_cut(link);
@@ -33,13 +34,13 @@ static bool unconvert(Program *program, Stmt *stmt) {
 }
 
 bool break_unconverted(Program *program) {
-  return program_buffer(program, ROLE_SCORE) && slab_loop(program) &&
+  return program_buffer(program, ROLE_SCORE) && program_slab_loop(program) &&
          breakage_change_each(program, unconvert);
 }
 
 // The copies stand in front of the barrier behind which they stood.
 static bool ask_early(Program *program, BufferRole slab) {
-  Stmt *walk = slab_loop(program);
+  Stmt *walk = program_slab_loop(program);
   Stmt **copy = walk ? stmt_find_link(&walk->body, OP_CP_ASYNC, slab) : NULL;
   if (walk && !copy) copy = stmt_find_link(&walk->body, OP_TMA_LOAD, slab);
   Stmt **barrier = NULL;

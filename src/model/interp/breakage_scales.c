@@ -4,6 +4,7 @@
 // first 32 elements along K by the factor of the next 32, and all cells of C are wrong.
 #include "model/interp/breakage_parts.h"
 #include "model/ir/buffer.h"
+#include "model/ir/find_op.h"
 #include "model/ir/program.h"
 #include "model/ir/rewrite.h"
 #include "model/ir/stmt.h"
@@ -31,7 +32,7 @@ static bool of_before(Program *program, Stmt *stmt) {
   if (!stmt_is_op(stmt, OP_LOAD) || to->buffer->role != ROLE_FRAG_SFA) return false;
   const Axis *k = &program->axis[AXIS_K];
   const int64_t units = problem_depth(&program->problem) / problem_scales(&program->problem);
-  const int64_t step = slab_loop(program) ? axis_tile(k) : k->digit[k->n_digits - 1].weight;
+  const int64_t step = program_slab_loop(program) ? axis_tile(k) : k->digit[k->n_digits - 1].weight;
   const int64_t each = step / units, all = stmt->op.src.buffer->dim[1];
   if (each % all == 0) return false;
   const Expr *at = stmt->op.src.idx[1];
@@ -44,7 +45,7 @@ bool break_scale_stale(Program *program) { return breakage_change_each(program, 
 // ---- in tensor memory ---------------------------------------------------------------------------
 
 bool break_factor_copy(Program *program) {
-  return breakage_drop_all(&main_kernel(program)->body, OP_T_CP, ROLE_TENSOR_SFA);
+  return breakage_drop_all(&program_main_kernel(program)->body, OP_T_CP, ROLE_TENSOR_SFA);
 }
 
 // The first copy of a list goes behind the products that it is for.
@@ -63,7 +64,7 @@ static bool copy_late(Stmt **list) {
   return false;
 }
 
-bool break_factor_late(Program *program) { return copy_late(&main_kernel(program)->body); }
+bool break_factor_late(Program *program) { return copy_late(&program_main_kernel(program)->body); }
 
 // Factors of B from the columns of A's.
 static bool other_columns(Program *program, Stmt *stmt) {

@@ -40,7 +40,7 @@ static bool go_on(Program *program, Stmt *stmt) {
   if (!stmt_is_op(stmt, OP_WGMMA) || stmt->op.dst.buffer->role != ROLE_RUN) return false;
   const Axis *k = &program->axis[AXIS_K];
   const Expr *step = ex_var(arena, k->digit[k->n_digits - 1].var);
-  step = ex_add(arena, ex_var(arena, slab_loop(program)->var), step);
+  step = ex_add(arena, ex_var(arena, program_slab_loop(program)->var), step);
   stmt->op.scale_d = ex_lt(arena, ex_const(arena, 0), step);
   return true;
 }
@@ -57,7 +57,7 @@ static void lose_last(Stmt *stmt, int depth, void *context) {
   Lost *lost = context;
   if (stmt->kind != STMT_IF || stmt->knob != KNOB_PROMOTE) return;
   Arena *arena = lost->program->arena;
-  const Var *slab = slab_loop(lost->program)->var;
+  const Var *slab = program_slab_loop(lost->program)->var;
   const Expr *early = ex_lt(arena, ex_var(arena, slab), ex_const(arena, slab->extent - 1));
   stmt->expr = ex_land(arena, stmt->expr, early);
   lost->any = true;
@@ -65,6 +65,6 @@ static void lose_last(Stmt *stmt, int depth, void *context) {
 
 bool break_run_lost(Program *program) {
   Lost lost = {program, false};
-  stmt_walk(main_kernel(program)->body, lose_last, &lost);
+  stmt_walk(program_main_kernel(program)->body, lose_last, &lost);
   return lost.any;
 }

@@ -6,13 +6,14 @@
 // given back too soon crash, sums that are read too soon are wrong by the 128 rows of a warpgroup.
 // So are those of a pair of CTAs: what one does for both, and what both must do.
 #include "model/interp/breakage_parts.h"
+#include "model/ir/find_op.h"
 #include "model/ir/op.h"
 #include "model/ir/program.h"
 #include "model/ir/rewrite.h"
 #include "model/ir/stmt.h"
 
 static bool drop(Program *program, OpKind kind, BufferRole role) {
-  return breakage_drop_all(&main_kernel(program)->body, kind, role);
+  return breakage_drop_all(&program_main_kernel(program)->body, kind, role);
 }
 
 bool break_tensor_commit(Program *program) { return drop(program, OP_T_COMMIT, ROLE_ACC_FULL); }
@@ -50,7 +51,7 @@ static void change_one(Stmt *stmt, int depth, void *context) {
 // Conditions too, which breakage_change_each() passes over.
 static bool change_any(Program *program, bool (*change)(Program *program, Stmt *stmt)) {
   Change all = {program, change, false};
-  stmt_walk(main_kernel(program)->body, change_one, &all);
+  stmt_walk(program_main_kernel(program)->body, change_one, &all);
   return all.found;
 }
 
@@ -138,7 +139,7 @@ static bool asker_frees(Program *program, Stmt *stmt) {
 }
 
 bool break_tensor_free_early(Program *program) {
-  if (!free_at_once(&main_kernel(program)->body)) return false;
+  if (!free_at_once(&program_main_kernel(program)->body)) return false;
   return !readers_have_met(program) || change_any(program, asker_frees);
 }
 
@@ -172,7 +173,7 @@ static bool release_first(Stmt **link) {
 }
 
 bool break_tensor_release_early(Program *program) {
-  return release_first(&main_kernel(program)->body);
+  return release_first(&program_main_kernel(program)->body);
 }
 
 // ---- roles --------------------------------------------------------------------------------------
@@ -225,7 +226,7 @@ static bool expect_own(Program *program, Stmt *stmt) {
 }
 
 bool break_pair_bytes(Program *program) {
-  const Stmt *box = stmt_find_op(main_kernel(program)->body, OP_TMA_LOAD, ROLE_COUNT);
+  const Stmt *box = stmt_find_op(program_main_kernel(program)->body, OP_TMA_LOAD, ROLE_COUNT);
   return box && is_of_pair(box, OP_TMA_LOAD) && breakage_change_each(program, expect_own);
 }
 
@@ -240,7 +241,8 @@ static Stmt *last_meeting(Stmt *list) {
 }
 
 bool break_pair_end(Program *program) {
-  Stmt *list = main_kernel(program)->body, *free = stmt_find_op(list, OP_T_FREE, ROLE_COUNT);
+  Stmt *list = program_main_kernel(program)->body,
+       *free = stmt_find_op(list, OP_T_FREE, ROLE_COUNT);
   Stmt *last = free && is_of_pair(free, OP_T_FREE) ? last_meeting(list) : NULL;
   if (last) last->op.kind = OP_BARRIER;
   return last != NULL;

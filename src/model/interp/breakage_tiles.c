@@ -11,7 +11,7 @@
 
 // Tells what counts the tiles of a block; NULL: it has no list of them.
 static const Var *turn_of(Program *program) {
-  const Stmt *tiles = kernel_tiles(main_kernel(program));
+  const Stmt *tiles = kernel_tiles(program_main_kernel(program));
   return tiles && tiles->body->kind == STMT_LET ? tile_turn(tiles) : NULL;
 }
 
@@ -50,12 +50,12 @@ static void recount(Stmt *stmt, int depth, void *context) {
 bool break_ring_restarts_per_tile(Program *program) {
   const Var *count = program->persistent.before ? program->persistent.before : turn_of(program);
   Recount to = {program, count, ex_const(program->arena, 0), false};
-  if (to.count) stmt_walk(main_kernel(program)->body, recount, &to);
+  if (to.count) stmt_walk(program_main_kernel(program)->body, recount, &to);
   return to.waits;
 }
 
 bool break_order_wait(Program *program) {
-  return breakage_drop_all(&main_kernel(program)->body, OP_MBAR_WAIT, ROLE_ORDER);
+  return breakage_drop_all(&program_main_kernel(program)->body, OP_MBAR_WAIT, ROLE_ORDER);
 }
 
 // Changes nothing where the slabs of two tiles go round the ring an even number of times. Where
@@ -64,7 +64,7 @@ bool break_own_slabs(Program *program) {
   const Var *turn = turn_of(program);
   if (!turn || program->persistent.before || !program_buffer(program, ROLE_ORDER)) return false;
   Recount to = {program, turn, ex_div(program->arena, ex_var(program->arena, turn), 2), false};
-  stmt_walk(kernel_tiles(main_kernel(program)), recount, &to);
+  stmt_walk(kernel_tiles(program_main_kernel(program)), recount, &to);
   return to.waits;
 }
 

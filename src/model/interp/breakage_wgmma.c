@@ -10,13 +10,14 @@
 //   wgmma.commit; if 0 < k_o: arrive empty[k_o - 1]; wgmma.wait until 1 in flight
 // so that the next box may land where the slab before is still being multiplied.
 #include "model/interp/breakage_parts.h"
+#include "model/ir/find_op.h"
 #include "model/ir/op.h"
 #include "model/ir/program.h"
 #include "model/ir/rewrite.h"
 #include "model/ir/stmt.h"
 
 bool break_wg_wait(Program *program) {
-  return breakage_drop_all(&main_kernel(program)->body, OP_WG_WAIT, ROLE_COUNT);
+  return breakage_drop_all(&program_main_kernel(program)->body, OP_WG_WAIT, ROLE_COUNT);
 }
 
 static bool wait_for_less(Program *program, Stmt *stmt) {
@@ -29,11 +30,11 @@ static bool wait_for_less(Program *program, Stmt *stmt) {
 bool break_wg_wait_lax(Program *program) { return breakage_change_each(program, wait_for_less); }
 
 bool break_wg_fence(Program *program) {
-  return breakage_drop_all(&main_kernel(program)->body, OP_WG_FENCE, ROLE_COUNT);
+  return breakage_drop_all(&program_main_kernel(program)->body, OP_WG_FENCE, ROLE_COUNT);
 }
 
 bool break_wg_commit(Program *program) {
-  return breakage_drop_all(&main_kernel(program)->body, OP_WG_COMMIT, ROLE_COUNT);
+  return breakage_drop_all(&program_main_kernel(program)->body, OP_WG_COMMIT, ROLE_COUNT);
 }
 
 static bool keep_sums(Program *program, Stmt *stmt) {
@@ -98,7 +99,7 @@ bool break_trans_off(Program *program) { return breakage_change_each(program, tu
 // Puts the wait that stands behind the loop over slabs at the end of its list, behind the stores.
 // A wait inside of the loop is also that of the slot, which release_early is about.
 bool break_sums_early(Program *program) {
-  Stmt *k_o = slab_loop(program), **link = k_o ? &k_o->next : NULL;
+  Stmt *k_o = program_slab_loop(program), **link = k_o ? &k_o->next : NULL;
   while (link && *link && !stmt_is_op(*link, OP_WG_WAIT)) link = &(*link)->next;
   if (!link || !*link || !(*link)->next) return false;
   Stmt *wait = *link;
@@ -115,7 +116,7 @@ static bool releases(Stmt *stmt) {
 
 // In the loop over slabs: the arrival at empty moves in front of the wait.
 bool break_release_early(Program *program) {
-  Stmt *k_o = slab_loop(program), **link = k_o ? &k_o->body : NULL;
+  Stmt *k_o = program_slab_loop(program), **link = k_o ? &k_o->body : NULL;
   while (link && *link && !stmt_is_op(*link, OP_WG_WAIT)) link = &(*link)->next;
   if (!link || !*link) return false;
   Stmt *wait = *link, **at = &wait->next;

@@ -17,8 +17,8 @@
 #include "base/random.h"
 #include "base/whole.h"
 #include "model/interp/interp_machine.h"
+#include "model/ir/find_op.h"
 #include "model/ir/program.h"
-#include "model/ir/rewrite.h"
 
 enum { DEFAULT_RUNS = 2, ELECT_STEP = 11 };
 
@@ -95,7 +95,7 @@ static void fill_slot(const Machine *m, Warp *w, int index) {
 // A block starts with a share of the register file, as much for each thread.
 static void start_registers_of(Machine *m, Warp *w) {
   const Kernel *kernel = &m->program->kernel[m->kernel];
-  w->registers = start_registers(m->code->launch.block_threads, kernel->min_blocks);
+  w->registers = program_start_registers(m->code->launch.block_threads, kernel->min_blocks);
   m->own->free_registers = 0;
 }
 

@@ -15,8 +15,8 @@
 #include "base/whole.h"
 #include "model/interp/interp.h"
 #include "model/interp/interp_machine.h"
+#include "model/ir/find_op.h"
 #include "model/ir/program.h"
-#include "model/ir/rewrite.h"
 
 // Whole numbers from -most to most without 0; `most` is a power of two up to 8.
 static const float *whole_numbers(Arena *arena, int64_t n, uint64_t seed, int which, int most) {

@@ -305,7 +305,8 @@ typedef struct Registers {
 } Registers;
 Registers reach_registers(Machine *m, const Warp *w, const Code *code, const Operand *operand);
 // The same for registers that are read: those that nothing wrote are told and poisoned.
-Registers read_registers(Machine *m, const Warp *w, const Code *code, const Operand *operand);
+Registers interp_read_registers(Machine *m, const Warp *w, const Code *code,
+                                const Operand *operand);
 static inline void mark_written(Warp *w, const Registers *to, int j) {
   w->written[to->first + j * to->rows] |= w->active;
 }
@@ -332,8 +333,8 @@ static inline Touch touch_of(const Machine *m, const Warp *w, const Code *code) 
 }
 
 // Reads an element of memory into a register as `now`, which is an access of a lane.
-void read_element(Machine *m, const Warp *w, const Code *code, const Touch *now,
-                  const Memory *memory, int64_t at, Row *to, uint32_t lane);
+void interp_read_element(Machine *m, const Warp *w, const Code *code, const Touch *now,
+                         const Memory *memory, int64_t at, Row *to, uint32_t lane);
 void shadow_report_unwritten(Machine *m, const Warp *w, const Code *code, const Touch *now,
                              const Memory *memory, int64_t at);
 // A read through the async proxy: what threads wrote must have been fenced as well.

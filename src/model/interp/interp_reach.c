@@ -148,8 +148,8 @@ bool shadow_may_read(Machine *m, const Warp *w, const Code *code, const Touch *n
   return false;
 }
 
-void read_element(Machine *m, const Warp *w, const Code *code, const Touch *now,
-                  const Memory *memory, int64_t at, Row *to, uint32_t lane) {
+void interp_read_element(Machine *m, const Warp *w, const Code *code, const Touch *now,
+                         const Memory *memory, int64_t at, Row *to, uint32_t lane) {
   if (!shadow_may_read(m, w, code, now, memory, at))
     row_put(to, memory->type, lane, interp_poison());
   else if (memory->type == DTYPE_F32)
@@ -227,7 +227,8 @@ static void poison_missing(Machine *m, const Warp *w, const Code *code, const Op
   *written |= missing;
 }
 
-Registers read_registers(Machine *m, const Warp *w, const Code *code, const Operand *operand) {
+Registers interp_read_registers(Machine *m, const Warp *w, const Code *code,
+                                const Operand *operand) {
   Registers from = touch_registers(m, w, code, operand, true);
   for (int j = 0; from.row && j < operand->width; j++)
     if (w->active & ~w->written[from.first + j * from.rows])

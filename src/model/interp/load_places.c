@@ -88,7 +88,7 @@ static int copy_length(Stmt *stmt) {
 
 LoadPlaces *load_places_new(Arena *arena, const Program *program) {
   LoadPlaces *places = ARENA_NEW(arena, LoadPlaces);
-  Stmt *loop = slab_loop(program);
+  Stmt *loop = program_slab_loop(program);
   *places = (LoadPlaces){.arena = arena, .program = program};
   int index = 0;
   for (Stmt *stmt = loop ? loop->body : NULL; stmt && places->n_lines < LOAD_LINES_MAX;) {
@@ -123,7 +123,8 @@ static Stmt **append(Stmt **end, Stmt *stmt) {
 Program *load_places_move(Arena *arena, const LoadPlaces *places, int copy, int place) {
   Program *moved = program_clone(arena, places->program);
   const LoadCopy *what = &places->copy[copy];
-  Stmt *loop = slab_loop(moved), *its = NULL, **its_end = &its, *rest = NULL, **rest_end = &rest;
+  Stmt *loop = program_slab_loop(moved), *its = NULL, **its_end = &its, *rest = NULL,
+       **rest_end = &rest;
   int index = 0, line = 0;
   for (Stmt *stmt = loop->body, *next; stmt; stmt = next, index++) {
     next = stmt->next;

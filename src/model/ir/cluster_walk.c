@@ -10,7 +10,6 @@
 #include "model/ir/lanes.h"
 #include "model/ir/launch.h"
 #include "model/ir/program.h"
-#include "model/ir/rewrite.h"
 #include "model/ir/ring.h"
 #include "model/ir/stmt.h"
 

@@ -9,6 +9,7 @@
 #include "model/ir/buffer.h"
 #include "model/ir/op.h"
 #include "model/ir/program.h"
+#include "model/ir/stmt.h"
 
 enum { ARCH_TCGEN05 = 100 };
 enum { CHUNK_BYTES = 16, CORE_ROWS = 8, CHUNK_BITS = 4, PATTERN_SHIFT = 3 };
@@ -200,11 +201,6 @@ const char *matrix_tile_instruction_difference(Arena *arena, const Op *op, uint3
 
 const char *matrix_tile_swizzle(const MatrixTile *tile) {
   return descriptor_swizzle_at(tile->swizzle)->name;
-}
-
-bool matrix_tile_equal(const MatrixTile *a, const MatrixTile *b) {
-  if (!a->is_described || !b->is_described) return a->is_described == b->is_described;
-  return a->trans == b->trans && a->swizzle == b->swizzle && a->lbo == b->lbo && a->sbo == b->sbo;
 }
 
 // K-major   row / 8 · SBO + row % 8 · panel + bytes along K, of which LBO steps 16 without a

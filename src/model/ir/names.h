@@ -43,3 +43,8 @@ enum {
 };
 
 enum { AXIS_M, AXIS_N, AXIS_K, AXIS_COUNT };
+
+// Asked by those who look no further.
+// The atom by which the program multiplies, all of its products; NULL: plain FMA.
+const Atom *program_atom(const Program *program);
+int stmt_id(const Stmt *stmt);

@@ -60,7 +60,7 @@ int64_t tile_count(const Stmt *tiles) {
   return tiles->end ? tiles->body->var->extent : tiles->var->extent;
 }
 
-const Expr *loop_end(Arena *arena, const Stmt *loop) {
+const Expr *stmt_loop_end(Arena *arena, const Stmt *loop) {
   return loop->end ? loop->end : ex_const(arena, loop->var->extent);
 }
 
@@ -109,7 +109,7 @@ const Expr *cluster_rank(Arena *arena, const Kernel *kernel) {
 // The same on every GPU that has setmaxnreg.
 enum { SM_QUARTERS = 4, QUARTER_REGISTERS = 16384, REGISTER_STEP = 8, THREAD_REGISTERS_MAX = 255 };
 
-int64_t start_registers(int64_t threads, int min_blocks) {
+int64_t program_start_registers(int64_t threads, int min_blocks) {
   int64_t warps = ceil_div(ceil_div(threads, LANES), SM_QUARTERS);
   int64_t each = QUARTER_REGISTERS / (warps * LANES * (min_blocks ? min_blocks : 1));
   each -= each % REGISTER_STEP;
@@ -150,6 +150,8 @@ static void look_for_copy(Stmt *stmt, int depth, void *context) {
   if (is_op && (op_is_async_copy(stmt->op.kind) || op_reads_tiles(stmt->op.kind)))
     *(bool *)context = true;
 }
+
+int stmt_id(const Stmt *stmt) { return stmt->id; }
 
 bool program_works_in_background(const Program *program) {
   bool any = false;
@@ -198,6 +200,12 @@ Buffer *program_buffer(const Program *program, BufferRole role) {
   for (int i = 0; i < program->n_buffers; i++)
     if (program->buffer[i]->role == role) return program->buffer[i];
   return NULL;
+}
+
+int program_registers(const Program *program, BufferRole role) {
+  enum { REGISTER_BYTES = 4 };
+  const Buffer *buffer = program_buffer(program, role);
+  return buffer ? (int)ceil_div(buffer_bytes(buffer), REGISTER_BYTES) : 0;
 }
 
 // Swizzles reach up to bit 10 of the byte offset.

@@ -133,7 +133,7 @@ const Expr *cluster_rank(Arena *arena, const Kernel *kernel);
 // Registers that each thread starts with where setmaxnreg moves them: what launch bounds of so many
 // threads and blocks (0: 1) leave, in steps of 8, as the assembler gives them out. Worked example,
 // 384 threads: 12 warps, 3 in each quarter of the SM with its 16,384 registers: 170, so 168.
-int64_t start_registers(int64_t threads, int min_blocks);
+int64_t program_start_registers(int64_t threads, int min_blocks);
 
 const Kernel *program_main(const Program *program);  // the kernel that multiplies
 // Whether the product has scale factors.
@@ -144,8 +144,6 @@ const Product *program_product(const Program *program);
 const Product *program_product_of(const Program *program, BufferRole role);
 // The operand of a product that a role carries; ATOM_OPERANDS: none of them.
 int product_operand(const Product *product, BufferRole role);
-// The atom by which the program multiplies, all of its products; NULL: plain FMA.
-const Atom *program_atom(const Program *program);
 // Whether any copy or product of a kernel completes later than it is issued.
 bool program_works_in_background(const Program *program);
 // The first copy of a kernel by the tensor memory accelerator from or to a buffer; NULL: none.
@@ -158,6 +156,9 @@ const Op *program_tma(const Program *program, BufferRole operand);
 int64_t program_sharers(Arena *scratch, const Program *program, BufferRole operand);
 
 Buffer *program_buffer(const Program *program, BufferRole role);  // NULL when there is none
+// 32-bit registers of a thread for a buffer in registers, 0 where there is none: two 16-bit values
+// share one.
+int program_registers(const Program *program, BufferRole role);
 int64_t program_smem_bytes(const Program *program);  // of the main kernel, as it is laid out
 int64_t program_smem_asked(const Program *program);  // and as the launch asks for it
 int program_shared_align(const Program *program);    // where its shared memory must begin, in bytes

@@ -6,15 +6,17 @@
 
 #include "base/str.h"
 #include "model/ir/buffer.h"
+#include "model/ir/find_op.h"
 #include "model/ir/op.h"
 #include "model/ir/program.h"
 #include "model/ir/stmt.h"
 #include "model/words/fragment.h"
 
-Kernel *main_kernel(Program *program) { return &program->kernel[program->main_kernel]; }
+Kernel *program_main_kernel(Program *program) { return &program->kernel[program->main_kernel]; }
 
 Kernel *product_kernel_of(Program *program, const Product *product) {
-  return program->n_products == 1 ? main_kernel(program) : &program->kernel[product->kernel];
+  return program->n_products == 1 ? program_main_kernel(program)
+                                  : &program->kernel[product->kernel];
 }
 
 // ---- finding ------------------------------------------------------------------------------------
@@ -44,12 +46,12 @@ static Stmt *inner_body(const Kernel *kernel) {
   return inner ? inner->body : kernel->body;
 }
 
-Stmt *slab_loop(const Program *program) {
+Stmt *program_slab_loop(const Program *program) {
   return stmt_find_tier(inner_body(program_main(program)), TIER_SERIAL_OUTER);
 }
 
-Stmt *outer_k_loop(const Program *program) {
-  Stmt *k_o = slab_loop(program);
+Stmt *program_outer_k_loop(const Program *program) {
+  Stmt *k_o = program_slab_loop(program);
   const Axis *k = &program->axis[AXIS_K];
   return k_o ? k_o : stmt_find_loop(program_main(program)->body, k->digit[k->n_digits - 1].var);
 }
@@ -243,7 +245,7 @@ static void find_binding(Stmt *stmt, int depth, void *context) {
 static const char *free_name(Program *program, const char *name) {
   Binding binding = {name, false};
   for (int i = 2;; i++) {
-    stmt_walk(main_kernel(program)->body, find_binding, &binding);
+    stmt_walk(program_main_kernel(program)->body, find_binding, &binding);
     if (!binding.found) return binding.name;
     binding = (Binding){arena_printf(program->arena, "%s%d", name, i), false};
   }
@@ -255,7 +257,7 @@ Split stmt_split_register(Program *program, const Var *var, int64_t width, const
   const char *outer = free_name(program, outer_name), *inner = free_name(program, inner_name);
   Split split = {program_var(program, outer, VAR_LOOP, TIER_REGISTER, var->extent / width),
                  program_var(program, inner, VAR_LOOP, TIER_REGISTER, width)};
-  Kernel *kernel = main_kernel(program);
+  Kernel *kernel = program_main_kernel(program);
   split_loops(program, &kernel->body, var, split, knob);
   Arena *arena = program->arena;
   const Expr *by = ex_add(arena, ex_mul_const(arena, ex_var(arena, split.outer), width),
@@ -272,18 +274,18 @@ int operand_axis(int operand, int dimension) {
   return axes[operand][dimension];
 }
 
-int slow_dimension(const Product *product, int operand) {
+int product_slow_dimension(const Product *product, int operand) {
   return product->operand[operand].column_major;
 }
 
 bool slab_runs_along_k(const Product *product, int operand, const Buffer *slab) {
-  int fast = 1 - slow_dimension(product, operand);
+  int fast = 1 - product_slow_dimension(product, operand);
   return (operand_axis(operand, fast) == AXIS_K) != (slab && slab->transposed);
 }
 
 void tile_position(Program *program, const Product *product, int operand, PartOf *part,
                    const void *context, const Expr **slow, const Expr **fast) {
-  int slow_dim = slow_dimension(product, operand);
+  int slow_dim = product_slow_dimension(product, operand);
   for (int dim = 0; dim < 2; dim++) {
     const Axis *axis = product->axis[operand_axis(operand, dim)];
     const Expr *own = part(program, product, operand, dim, context);
@@ -291,7 +293,7 @@ void tile_position(Program *program, const Product *product, int operand, PartOf
   }
 }
 
-const Expr *bits_expr(Arena *arena, const Expr *x, const int *coefficient, int n_bits) {
+const Expr *layout_bits_expr(Arena *arena, const Expr *x, const int *coefficient, int n_bits) {
   const Expr *sum = ex_const(arena, 0);
   for (int bit = 0; bit < n_bits;) {
     int run = 1;
@@ -321,11 +323,12 @@ const Expr *fragment_part_of(Program *program, const Product *product, int opera
   FragmentMap map = fragment_map(product->atom, (AtomOperand)operand);
   const int *of_lane = dimension ? map.col_of_lane_bit : map.row_of_lane_bit;
   const int *of_value = dimension ? map.col_of_value_bit : map.row_of_value_bit;
-  return ex_add(arena, bits_expr(arena, ex_var(arena, product->lane), of_lane, map.n_lane_bits),
-                bits_expr(arena, value, of_value, map.n_value_bits));
+  return ex_add(arena,
+                layout_bits_expr(arena, ex_var(arena, product->lane), of_lane, map.n_lane_bits),
+                layout_bits_expr(arena, value, of_value, map.n_value_bits));
 }
 
-void factor_index(Arena *arena, const Expr *row, const Expr *factor, const Expr *idx[3]) {
+void layout_factor_index(Arena *arena, const Expr *row, const Expr *factor, const Expr *idx[3]) {
   enum { LANES_OF_ROW = FACTOR_COLUMNS / FACTOR_LANE_BYTES };
   const Expr *lane = ex_mod(arena, row, FACTOR_LANES);
   const Expr *quarter = ex_mod(arena, ex_div(arena, row, FACTOR_LANES), FACTORS_ALONG);
@@ -361,7 +364,7 @@ static void apply_scale(Program *program, const Product *product, AtomOperand sc
   if (op_moves_factors(op->kind))
     factor = ex_mul_const(arena, ex_div(arena, factor, FACTORS_ALONG), FACTORS_ALONG);
   if (problem->factor_tiles) {
-    factor_index(arena, row, factor, idx);
+    layout_factor_index(arena, row, factor, idx);
     return;
   }
   idx[0] = row;
@@ -406,7 +409,7 @@ static void apply_axis(Access *access, Stmt *stmt, void *context) {
   }
 }
 
-void apply_axes(Program *program, const Product *product) {
+void program_apply_axes(Program *program, const Product *product) {
   Application to = {program, product};
   stmt_each_access(product_kernel_of(program, product)->body, apply_axis, &to);
 }

@@ -1,36 +1,22 @@
 // The few moves all passes are made of: finding, substituting, copying and wrapping statements.
 #pragma once
 #include "model/ir/names.h"
-#include "model/ir/op_kind.h"
-#include "model/ir/role.h"
 
 // The kernel that multiplies, to be changed (program_main reads it).
-Kernel *main_kernel(Program *program);
+Kernel *program_main_kernel(Program *program);
 
 // The kernel that computes the product: of a program of one product its main one.
 Kernel *product_kernel_of(Program *program, const Product *product);
 
 // k_o, the main kernel's loop over slabs; NULL where nothing is staged.
-Stmt *slab_loop(const Program *program);
+Stmt *program_slab_loop(const Program *program);
 // The same, or the loop over k where nothing is staged: one step of it is a slab of depth 1.
-Stmt *outer_k_loop(const Program *program);
+Stmt *program_outer_k_loop(const Program *program);
 
 // The first loop of a tier in a list, outermost first; NULL when there is none.
 Stmt *stmt_find_tier(Stmt *list, Tier tier);
 // The first loop over the variable; NULL when there is none.
 Stmt *stmt_find_loop(Stmt *list, const Var *var);
-// The first operation of a kind whose destination has the role; ROLE_COUNT means any.
-Stmt *stmt_find_op(Stmt *list, OpKind kind, BufferRole dst_role);
-// The same for the first operation that does this to such a destination.
-Stmt *stmt_find_action(Stmt *list, OpAction action, BufferRole dst_role);
-// The link (the `next`, `body` or list head that points at it) of the first statement of `list`
-// that is, or contains, such an operation: cut or replace there.
-Stmt **stmt_find_link(Stmt **list, OpKind kind, BufferRole dst_role);
-Stmt **stmt_find_action_link(Stmt **list, OpAction action, BufferRole dst_role);
-
-// The same, where conditions that stand around the statement stay there.
-Stmt **stmt_find_link_inside(Stmt **list, OpKind kind, BufferRole dst_role);
-
 // Cuts the statement at *link out of its list and returns it alone.
 Stmt *stmt_cut(Stmt **link);
 // A barrier of the threads that multiply: of the whole block, or where warps have roles of the
@@ -66,7 +52,7 @@ Split stmt_split_register(Program *program, const Var *var, int64_t width, const
                           const char *inner_name, KnobId knob);
 
 // Sets the indices of every access to the product's A, B and C from its axes.
-void apply_axes(Program *program, const Product *product);
+void program_apply_axes(Program *program, const Product *product);
 
 // Where the parts of an operand have place k of the axis; k itself where nothing is split. Worked
 // example, 6xbf16 and K = 4096, k = 4100: product 1 multiplies part 1 of A, which begins at 4096:
@@ -76,7 +62,7 @@ const Expr *part_place(Program *program, int operand, const Expr *k);
 // The axis of dimension 0 (rows) or 1 (columns) of an operand, and the dimension along which it
 // runs slowly in memory: 0, or 1 where it is column-major.
 int operand_axis(int operand, int dimension);
-int slow_dimension(const Product *product, int operand);
+int product_slow_dimension(const Product *product, int operand);
 // Do neighbours along k lie together in the operand's slab (NULL: there is none yet)? A row-major,
 // B column-major, or turned round.
 bool slab_runs_along_k(const Product *product, int operand, const Buffer *slab);
@@ -99,10 +85,10 @@ const Expr *fragment_part_of(Program *program, const Product *product, int opera
 
 // sum of bit i of x times coefficient[i], bits whose coefficients double gathered:
 //   {2, 4, 0, 0, 0} gives x % 4 * 2,   {0, 0, 1, 2, 4} gives x / 4
-const Expr *bits_expr(Arena *arena, const Expr *x, const int *coefficient, int n_bits);
+const Expr *layout_bits_expr(Arena *arena, const Expr *x, const int *coefficient, int n_bits);
 
 // The index of a factor where factors lie in tiles.
-void factor_index(Arena *arena, const Expr *row, const Expr *factor, const Expr *idx[3]);
+void layout_factor_index(Arena *arena, const Expr *row, const Expr *factor, const Expr *idx[3]);
 
 // The statement that multiplies for the product, the one that reads a fragment of its operand, and
 // the loop over its k-steps within a slab: NULL where nothing is staged, or once

@@ -2,6 +2,7 @@
 #pragma once
 #include "model/ir/names.h"
 #include "model/ir/op_kind.h"
+#include "model/ir/tile.h"
 
 // One element of a buffer, or the first of `width` neighbours (consecutive offsets).
 typedef struct Access {
@@ -9,16 +10,6 @@ typedef struct Access {
   const Expr *idx[RANK_MAX];
   const Expr *rank;  // SHARED: the block of the cluster in whose memory it lies; NULL: the own one
 } Access;
-
-// How the tensor core finds a tile of an operand in shared memory: the fields of its matrix
-// descriptor but for the address (PTX ISA, wgmma: Matrix Descriptor Format). They follow from the
-// buffer (ir/matrix_tile.h); in a program that somebody edited they are what stands there.
-typedef struct MatrixTile {
-  bool is_described;  // false: not in shared memory, or laid out as no descriptor can say
-  bool trans;         // M or N runs fastest, not K
-  int swizzle;        // 0 none, 1 32B, 2 64B, 3 128B
-  int64_t lbo, sbo;   // leading and stride dimension byte offset
-} MatrixTile;
 
 // How the attributes of attribute.def lie in an operation.
 #define ATTRIBUTE_NUMBER int64_t
@@ -84,7 +75,7 @@ Stmt *tile_loop(Stmt *list);
 // cut into parts the extent of the LET at its head that counts turns (ring.h, tile_turn).
 int64_t tile_count(const Stmt *tiles);
 // The end of a loop as an expression: what it says, or its extent.
-const Expr *loop_end(Arena *arena, const Stmt *loop);
+const Expr *stmt_loop_end(Arena *arena, const Stmt *loop);
 // All that an operation is for where it stands, by the role of what it writes; NULL: op_help() says
 // it.
 const char *op_help_here(const Op *op);  // model/ops/table.c

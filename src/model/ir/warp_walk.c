@@ -415,7 +415,7 @@ void warp_walk(Arena *arena, const Program *program, const WarpVisitor *visitor,
   int n_warps = launch_block_warps(&launch);
   Walk walk = {
       .visitor = visitor, .context = context, .executions = 1, .weight = 1, .arena = arena};
-  walk.k_o = outer_k_loop(program);
+  walk.k_o = program_outer_k_loop(program);
   walk.env = ARENA_ARRAY(arena, int64_t, (size_t)program->n_vars * LANES);
   walk.pace = arena_alloc(arena, sizeof *walk.pace * (size_t)program->n_stmt_ids);
   walk.passing = ARENA_ARRAY(arena, Passing, program->n_stmt_ids);

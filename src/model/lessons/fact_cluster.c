@@ -6,6 +6,7 @@
 #include "base/nearest.h"
 #include "base/str.h"
 #include "model/ir/buffer.h"
+#include "model/ir/find_op.h"
 #include "model/ir/op.h"
 #include "model/ir/program.h"
 #include "model/ir/rewrite.h"
@@ -142,7 +143,7 @@ bool fact_ring_slot(const FactScene *scene, const FactArgs *args, FactValue *val
   int64_t turn, slab;
   if (!box) return false;
   const Program *program = scene->model->program;
-  const Var *k_o = slab_loop(program)->var;
+  const Var *k_o = program_slab_loop(program)->var;
   if (!fact_int(args->word[0], 1, grid->n_waves, "TURN", &turn, diags) ||
       !fact_int(args->word[1], 1, k_o->extent, "SLAB", &slab, diags))
     return false;
@@ -168,7 +169,7 @@ bool fact_slab_kib(const FactScene *scene, const FactArgs *args, FactValue *valu
 bool fact_l2_slab_kib(const FactScene *scene, const FactArgs *args, FactValue *value,
                       Diags *diags) {
   const Model *model = scene->model;
-  const Stmt *slabs = slab_loop(model->program);
+  const Stmt *slabs = program_slab_loop(model->program);
   const double of_block = model->traffic.l2_bytes / (double)model->resources.n_blocks;
   (void)args, (void)diags;
   value->number = of_block / (slabs ? (double)slabs->var->extent : 1) / 0x1p10;

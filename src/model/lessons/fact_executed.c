@@ -49,7 +49,7 @@ static double copies(const Site *site) {
 
 // Sums the wavefronts of all blocks and slabs.
 static double of_kernel(const Model *model, double (*wavefronts)(const Site *site)) {
-  const Stmt *k_o = slab_loop(model->program);
+  const Stmt *k_o = program_slab_loop(model->program);
   double sum = 0;
   for (int i = 0; i < model->n_sites; i++) sum += wavefronts(&model->site[i]);
   return sum * (k_o ? (double)k_o->var->extent : 0) * (double)model->resources.n_blocks;

@@ -152,7 +152,7 @@ static double workspace(const Model *model) {
 }
 
 static double kernel_wavefronts(const Model *model) {
-  const Stmt *k_o = slab_loop(model->program);
+  const Stmt *k_o = program_slab_loop(model->program);
   double slabs = k_o ? (double)k_o->var->extent : 0;
   return model->totals.wavefronts * slabs * (double)model->resources.n_blocks;
 }
@@ -218,8 +218,8 @@ NUMBER_FACT(l2_gib, m->traffic.l2_bytes / (1 << 30))
 NUMBER_FACT(dram_gib, m->traffic.dram_bytes / (1 << 30))
 NUMBER_FACT(tile_m, tile_of(m, AXIS_M))
 NUMBER_FACT(tile_n, tile_of(m, AXIS_N))
-NUMBER_FACT(tile_k, slab_loop(m->program) ? tile_of(m, AXIS_K) : 1)
-NUMBER_FACT(slabs, slab_loop(m->program) ? slab_loop(m->program)->var->extent : 0)
+NUMBER_FACT(tile_k, program_slab_loop(m->program) ? tile_of(m, AXIS_K) : 1)
+NUMBER_FACT(slabs, program_slab_loop(m->program) ? program_slab_loop(m->program)->var->extent : 0)
 NUMBER_FACT(kernels, m->program->n_kernels)
 NUMBER_FACT(l2_mib, (double)m->target->l2_bytes / (1 << 20))
 NUMBER_FACT(sm_kib, (double)m->target->smem_per_sm / 1024)

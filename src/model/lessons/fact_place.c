@@ -14,7 +14,6 @@
 #include "base/whole.h"
 #include "model/ir/buffer.h"
 #include "model/ir/program.h"
-#include "model/ir/rewrite.h"
 #include "model/lessons/fact_compute.h"
 #include "model/readings/place/grid.h"
 #include "model/readings/place/tile_map.h"

@@ -13,11 +13,11 @@ static inline bool is_single(DType type) { return type != DTYPE_F64 && type != D
 
 // Block-scaled: the product of two units, times the factors of both.
 static void run_scaled(Machine *m, Warp *w, const Code *code) {
-  const Registers a = read_registers(m, w, code, &code->src);
-  const Registers b = read_registers(m, w, code, &code->src2);
-  const Registers of_a = read_registers(m, w, code, &code->scale[0]);
-  const Registers of_b = read_registers(m, w, code, &code->scale[1]);
-  const Registers acc = read_registers(m, w, code, &code->dst);
+  const Registers a = interp_read_registers(m, w, code, &code->src);
+  const Registers b = interp_read_registers(m, w, code, &code->src2);
+  const Registers of_a = interp_read_registers(m, w, code, &code->scale[0]);
+  const Registers of_b = interp_read_registers(m, w, code, &code->scale[1]);
+  const Registers acc = interp_read_registers(m, w, code, &code->dst);
   if (!a.row || !b.row || !of_a.row || !of_b.row || !acc.row) return;
   EACH_LANE(lane, w->active) {
     const double factor = row_get(of_a.row, of_a.type, lane) * row_get(of_b.row, of_b.type, lane);
@@ -33,8 +33,9 @@ static void run_fma(Machine *m, Warp *w, const Code *code) {
     run_scaled(m, w, code);
     return;
   }
-  Registers a = read_registers(m, w, code, &code->src), b = read_registers(m, w, code, &code->src2);
-  Registers acc = read_registers(m, w, code, &code->dst);
+  Registers a = interp_read_registers(m, w, code, &code->src),
+            b = interp_read_registers(m, w, code, &code->src2);
+  Registers acc = interp_read_registers(m, w, code, &code->dst);
   if (!a.row || !b.row || !acc.row) return;
   bool single = acc.type == DTYPE_F32 && is_single(a.type) && is_single(b.type);
   if (single && w->active == UINT32_MAX) {
@@ -48,8 +49,8 @@ static void run_fma(Machine *m, Warp *w, const Code *code) {
 }
 
 static void run_sum(Machine *m, Warp *w, const Code *code, double sign) {
-  Registers a = read_registers(m, w, code, &code->src);
-  Registers sum = read_registers(m, w, code, &code->dst);
+  Registers a = interp_read_registers(m, w, code, &code->src);
+  Registers sum = interp_read_registers(m, w, code, &code->dst);
   if (!a.row || !sum.row) return;
   for (int j = 0; j < code->dst.width; j++) {
     const Row *term = &a.row[j * a.rows];
@@ -64,7 +65,7 @@ static void run_sub(Machine *m, Warp *w, const Code *code) { run_sum(m, w, code,
 
 static void run_scale(Machine *m, Warp *w, const Code *code) {
   const double alpha = (double)interp_alpha(m->options);
-  Registers to = read_registers(m, w, code, &code->dst);
+  Registers to = interp_read_registers(m, w, code, &code->dst);
   for (int j = 0; to.row && j < code->dst.width; j++) {
     Row *row = &to.row[j * to.rows];
     EACH_LANE(lane, w->active) row_put(row, to.type, lane, row_get(row, to.type, lane) * alpha);

@@ -8,7 +8,6 @@
 // pairs) becomes as many accesses of one element.
 #include <string.h>
 
-#include "model/ir/program.h"
 #include "model/ops/ops.h"
 
 // ---- run ----------------------------------------------------------------------------------------
@@ -33,7 +32,7 @@ static void run_load(Machine *m, Warp *w, const Code *code) {
     Row *row = &to.row[j * to.rows];
     EACH_LANE(lane, reach.inside) {
       now.thread = thread_of(w, lane);
-      read_element(m, w, code, &now, reach.memory, reach.at.lane[lane] + j, row, lane);
+      interp_read_element(m, w, code, &now, reach.memory, reach.at.lane[lane] + j, row, lane);
     }
     EACH_LANE(lane, outside)
     row_put(row, to.type, lane, reach.guarded >> lane & 1 ? 0.0 : interp_poison());
@@ -50,7 +49,7 @@ static inline void write_element(const Memory *memory, int64_t at, const Row *fr
 }
 
 static void run_store(Machine *m, Warp *w, const Code *code) {
-  Registers from = read_registers(m, w, code, &code->src);
+  Registers from = interp_read_registers(m, w, code, &code->src);
   if (!from.row) return;
   Reach reach;
   reach_memory(m, w, code, &code->dst, w->active, &reach);
@@ -77,7 +76,7 @@ static void add_to_cell(Machine *m, const Warp *w, const Code *code, const Touch
 }
 
 static void run_atomic_add(Machine *m, Warp *w, const Code *code) {
-  Registers from = read_registers(m, w, code, &code->src);
+  Registers from = interp_read_registers(m, w, code, &code->src);
   if (!from.row) return;
   Reach reach;
   reach_memory(m, w, code, &code->dst, w->active, &reach);

@@ -166,7 +166,8 @@ static void receive(Machine *m, Warp *w, const Code *code, const Reach *reach, c
       int from = ldmatrix_addressing_lane(matrix, e.row);
       now.thread = thread_of(w, lane);
       if (reach->inside >> from & 1)
-        read_element(m, w, code, &now, reach->memory, reach->at.lane[from] + e.col, row, lane);
+        interp_read_element(m, w, code, &now, reach->memory, reach->at.lane[from] + e.col, row,
+                            lane);
       else
         row_put(row, to->type, lane, interp_poison());
     }
@@ -211,7 +212,7 @@ static void give(Machine *m, const Warp *w, const Code *code, const Reach *reach
 
 static void run_stmatrix(Machine *m, Warp *w, const Code *code) {
   int n = (int)code->stmt->op.matrices;
-  Registers from = read_registers(m, w, code, &code->src);
+  Registers from = interp_read_registers(m, w, code, &code->src);
   if (!from.row || !op_whole_warp(m, w, code) || !starts_register(m, w, code, &code->src, &from))
     return;
   uint32_t addressing = n == 4 ? UINT32_MAX : (1u << n * LDMATRIX_ROWS) - 1;
@@ -296,8 +297,8 @@ static void multiply_scaled(const Atom *atom, DType type, const Factors *factors
 }
 
 static bool take_factors(Machine *m, Warp *w, const Code *code, Factors *out) {
-  const Registers a = read_registers(m, w, code, &code->scale[ATOM_A]);
-  const Registers b = read_registers(m, w, code, &code->scale[ATOM_B]);
+  const Registers a = interp_read_registers(m, w, code, &code->scale[ATOM_A]);
+  const Registers b = interp_read_registers(m, w, code, &code->scale[ATOM_B]);
   if (!a.row || !b.row) return false;
   gather_factors(&code->fragment[ATOM_SFA], &a, out->a);
   gather_factors(&code->fragment[ATOM_SFB], &b, out->b);
@@ -305,8 +306,9 @@ static bool take_factors(Machine *m, Warp *w, const Code *code, Factors *out) {
 }
 
 static void run_mma(Machine *m, Warp *w, const Code *code) {
-  Registers a = read_registers(m, w, code, &code->src), b = read_registers(m, w, code, &code->src2);
-  Registers acc = read_registers(m, w, code, &code->dst);
+  Registers a = interp_read_registers(m, w, code, &code->src),
+            b = interp_read_registers(m, w, code, &code->src2);
+  Registers acc = interp_read_registers(m, w, code, &code->dst);
   if (!a.row || !b.row || !acc.row) return;
   bool sound = op_whole_warp(m, w, code) && starts_register(m, w, code, &code->src, &a) &&
                starts_register(m, w, code, &code->src2, &b) &&

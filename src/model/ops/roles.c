@@ -1,9 +1,10 @@
 // Registers that change hands: setmaxnreg.
 //
-// A block starts with a share of the register file, as much for each thread (start_registers). A
-// warp that gives some back puts them into the block's pool; one that takes more waits until the
-// pool has them. No value moves, so all that can go wrong is to wait for ever, or to give what one
-// has not. Worked example, 8 consumer and 4 producer warps that start with 168 for each thread:
+// A block starts with a share of the register file, as much for each thread
+// (program_start_registers). A warp that gives some back puts them into the block's pool; one that
+// takes more waits until the pool has them. No value moves, so all that can go wrong is to wait for
+// ever, or to give what one has not. Worked example, 8 consumer and 4 producer warps that start
+// with 168 for each thread:
 //   4 warps keep 40      the pool has 4 · 32 · 128 = 16,384
 //   8 warps take 232     8 · 32 · 64 = 16,384: the last one finds just what it needs
 #include "model/ir/op.h"

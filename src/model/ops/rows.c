@@ -14,7 +14,6 @@
 // 2 to the power of a whole number is exact, here and on the GPU (ex2.approx).
 #include <math.h>
 
-#include "model/ir/program.h"
 #include "model/ops/ops.h"
 
 // ---- run ----------------------------------------------------------------------------------------
@@ -28,8 +27,8 @@ static double quotient_of(double a, double b) { return a / b; }
 
 // dst = combine(dst, src), lane by lane.
 static void update(Machine *m, Warp *w, const Code *code, Combine *combine) {
-  Registers by = read_registers(m, w, code, &code->src);
-  Registers to = read_registers(m, w, code, &code->dst);
+  Registers by = interp_read_registers(m, w, code, &code->src);
+  Registers to = interp_read_registers(m, w, code, &code->dst);
   if (!by.row || !to.row) return;
   EACH_LANE(lane, w->active) {
     double value = row_get(to.row, to.type, lane);
@@ -52,8 +51,8 @@ static void check_power(Machine *m, const Warp *w, const Code *code, int lane, d
 
 static void run_exp2(Machine *m, Warp *w, const Code *code) {
   const double alpha = (double)interp_alpha(m->options);
-  Registers of = read_registers(m, w, code, &code->src);
-  Registers less = read_registers(m, w, code, &code->src2);
+  Registers of = interp_read_registers(m, w, code, &code->src);
+  Registers less = interp_read_registers(m, w, code, &code->src2);
   Registers to = reach_registers(m, w, code, &code->dst);
   if (!of.row || !less.row || !to.row) return;
   EACH_LANE(lane, w->active) {
@@ -65,7 +64,7 @@ static void run_exp2(Machine *m, Warp *w, const Code *code) {
 }
 
 static void run_convert(Machine *m, Warp *w, const Code *code) {
-  Registers from = read_registers(m, w, code, &code->src);
+  Registers from = interp_read_registers(m, w, code, &code->src);
   Registers to = reach_registers(m, w, code, &code->dst);
   for (int j = 0; from.row && to.row && j < code->dst.width; j++) {
     const Row *of = &from.row[j * from.rows];
@@ -78,7 +77,7 @@ static void run_convert(Machine *m, Warp *w, const Code *code) {
 
 // In each step lanes are combined whose numbers differ in one bit of the mask.
 static void over_lanes(Machine *m, Warp *w, const Code *code, Combine *combine) {
-  Registers to = read_registers(m, w, code, &code->dst);
+  Registers to = interp_read_registers(m, w, code, &code->dst);
   if (!to.row || !op_whole_warp(m, w, code)) return;
   double value[LANES], before[LANES];
   for (uint32_t lane = 0; lane < LANES; lane++) value[lane] = row_get(to.row, to.type, lane);

@@ -511,7 +511,7 @@ static void run_st(Machine *m, Warp *w, const Code *code) {
   const int n = code->stmt->op.width;
   TensorReach reach;
   const Touch now = touch_of(m, w, code);
-  Registers from = read_registers(m, w, code, &code->src);
+  Registers from = interp_read_registers(m, w, code, &code->src);
   if (!from.row || !op_whole_warp(m, w, code) || !reach_lanes(m, w, code, &code->dst, &reach))
     return;
   tmem_write(m, w, code, &reach, &now, thread_of(w, 0));

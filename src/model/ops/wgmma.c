@@ -207,7 +207,7 @@ static void find_tile(Machine *m, Warp *w, const Code *code, int i, AsyncMultipl
 
 // Sums that begin are written, whatever they were; others are read first.
 static Registers sums_of(Machine *m, const Warp *w, const Code *code, bool begin) {
-  if (!begin) return read_registers(m, w, code, &code->dst);
+  if (!begin) return interp_read_registers(m, w, code, &code->dst);
   return reach_registers(m, w, code, &code->dst);
 }
 
@@ -216,7 +216,7 @@ static void run_wgmma(Machine *m, Warp *w, const Code *code) {
   bool fragment = !code->tile[0].in_memory;
   bool begins = code->stmt->op.scale_d && !interp_scalar(w, &code->value);
   Registers sums = sums_of(m, w, code, begins), a = {.row = NULL};
-  if (fragment) a = read_registers(m, w, code, &code->src);
+  if (fragment) a = interp_read_registers(m, w, code, &code->src);
   if (!sums.row || (fragment && !a.row) || !whole_warp(m, w, code)) return;
   AsyncMultiply *item = new_item(m, queue);
   *item = (AsyncMultiply){.code = (int)(code - m->code->code),

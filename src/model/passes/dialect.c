@@ -13,9 +13,9 @@
 
 #include "base/str.h"
 #include "model/ir/buffer.h"
+#include "model/ir/find_op.h"
 #include "model/ir/launch.h"
 #include "model/ir/program.h"
-#include "model/ir/rewrite.h"
 #include "model/ir/stmt.h"
 
 static const Stmt *first(const Program *program, OpKind kind) {

@@ -1,6 +1,5 @@
 #include "model/passes/flat_kernel.h"
 
-#include "model/ir/buffer.h"
 #include "model/ir/program.h"
 
 enum { FLAT_THREADS = 256 };

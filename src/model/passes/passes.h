@@ -3,7 +3,6 @@
 #pragma once
 #include "base/whole.h"
 #include "model/ir/names.h"
-#include "model/ir/op_kind.h"
 #include "model/ir/rewrite.h"
 #include "model/ir/ring.h"
 #include "model/ir/role.h"
@@ -16,20 +15,20 @@
 #undef PASS
 
 // The kind of a problem before any pass (pipeline.c).
-Program *naive_nest(Arena *arena, Problem problem);
+Program *pipeline_naive_nest(Arena *arena, Problem problem);
 // The naive nests of attention: scores, softmax, apply (attention_nest.c).
 Program *attention_nest(Arena *arena, Problem problem);
 // In the order of the program's kernels until they are fused.
 enum { KERNEL_SCORES, KERNEL_SOFTMAX, KERNEL_APPLY };
 // Whether a query at row `q` sees the key `t`, but for what lies outside of both: NULL where every
 // one does. Scores of others are -infinity: `unseen` is the condition of it.
-const Expr *unseen_key(const Program *program, const Expr *q, const Expr *t);
+const Expr *attention_unseen_key(const Program *program, const Expr *q, const Expr *t);
 // The matrix element of one of the product's operands in global memory, of the head at hand.
 Access operand_element(Program *program, const Product *product, int operand, const Expr *row,
                        const Expr *column);
 // A register buffer of so many rows and columns (0: it has none).
-Buffer *new_registers(Program *program, const char *name, BufferRole role, int64_t rows,
-                      int64_t columns, KnobId knob);
+Buffer *attention_new_registers(Program *program, const char *name, BufferRole role, int64_t rows,
+                                int64_t columns, KnobId knob);
 
 // Rows of an atom's sums that one lane has a part of, and how they are counted: of a value, and the
 // first value of a row; the lanes that share a row, as a mask of the bits in which their numbers
@@ -42,17 +41,15 @@ int64_t lanes_of_row(const Product *product);
 // N, value), or on each row of them that a lane has a part of, for (atom along M, row).
 typedef Op ValueOp(Program *program, const Product *product, const Expr *at[3],
                    const void *context);
-Stmt *over_values(Program *program, const Product *product, KnobId knob, ValueOp *op,
-                  const void *context);
-Stmt *over_rows(Program *program, const Product *product, KnobId knob, ValueOp *op,
-                const void *context);
+Stmt *rows_over_values(Program *program, const Product *product, KnobId knob, ValueOp *op,
+                       const void *context);
+Stmt *rows_over_rows(Program *program, const Product *product, KnobId knob, ValueOp *op,
+                     const void *context);
 
-// dst *= or /= a value of its row.
-Op by_row(Program *program, const Product *product, OpKind kind, const Expr *at[3], Buffer *rows);
 // A register for each row that a lane has a part of.
-void shape_rows(const Product *product, Buffer *buffer, KnobId knob);
+void rows_shape(const Product *product, Buffer *buffer, KnobId knob);
 // Scores of keys become -infinity that do not exist (`beyond_keys`), or are not seen.
-Stmt *hide_values(Program *program, const Product *scores, KnobId knob, bool beyond_keys);
+Stmt *rows_hide_values(Program *program, const Product *scores, KnobId knob, bool beyond_keys);
 
 // Tells what stands between a product's sums, in fragments, and their store: scores of keys that
 // are not seen become -infinity, O is divided by the sum of weights.
@@ -62,8 +59,8 @@ Stmt *attention_behind_sum(Program *program, const Product *product);
 const char *axis_digit_name(Program *program, const Axis *axis, const char *ending);
 // The product's matrices become blocks: the loop over them, outermost in its kernel, is one of
 // tier BLOCK.
-void bind_batch(Program *program, const Product *product);
-void bind_batch_of(Program *program, const Product *product, Kernel *kernel);
+void attention_bind_batch(Program *program, const Product *product);
+void attention_bind_batch_of(Program *program, const Product *product, Kernel *kernel);
 
 // The slab of a product's operand (ATOM_A, ATOM_B); NULL: it is not staged.
 Buffer *operand_slab(const Program *program, const Product *product, int operand);
@@ -75,8 +72,8 @@ Buffer *operand_slab(const Program *program, const Product *product, int operand
 typedef struct Copy {
   Stmt *load, *store;
 } Copy;
-Copy build_copy(Program *program, const Product *product, int operand, int width, bool async,
-                KnobId knob);
+Copy slab_build_copy(Program *program, const Product *product, int operand, int width, bool async,
+                     KnobId knob);
 
 // The widest access (16 bytes at most), in elements, that every copy of the operand's slab can make
 // from global memory.
@@ -91,20 +88,22 @@ int64_t slab_cell_run(const Product *product, int operand, const Buffer *slab);
 bool slab_is_read_plainly(const Program *program, const Product *product);
 
 // Builds it anew, through registers, in the place of the copy that k_o's body has.
-void replace_copy(Program *program, const Product *product, int operand, int width, KnobId knob);
+void slab_replace_copy(Program *program, const Product *product, int operand, int width,
+                       KnobId knob);
 
 // The same by the tensor memory accelerator: TMA_LOADs of boxes, one or one per panel, whose bytes
 // count at the mbarrier `full`.
-Stmt *build_boxes(Program *program, const Product *product, int operand, Access full, KnobId knob);
+Stmt *slab_build_boxes(Program *program, const Product *product, int operand, Access full,
+                       KnobId knob);
 
 // A loop that initialises all mbarriers of a buffer for so many arrivals.
-Stmt *build_inits(Program *program, Buffer *mbarriers, int64_t arrivals, KnobId knob);
+Stmt *tma_build_inits(Program *program, Buffer *mbarriers, int64_t arrivals, KnobId knob);
 // Puts more inits behind those of the one thread that initialises; the fence stands behind all.
-void add_inits(Stmt *of_one_thread, Stmt *inits);
-Stmt *fence_inits(Program *program, KnobId knob);
+void tma_add_inits(Stmt *of_one_thread, Stmt *inits);
+Stmt *tma_fence_inits(Program *program, KnobId knob);
 
 // For a slab of fused products, each of which has mbarriers of its own: "full_k".
-const char *mbarriers_name(Program *program, const char *what, const Buffer *slab);
+const char *tma_mbarriers_name(Program *program, const char *what, const Buffer *slab);
 
 // The number of threads that only fetch for so many that multiply: PRODUCER_WARPS if it says one,
 // else a warpgroup, or a warp if those that multiply are no whole warpgroups.
@@ -122,7 +121,7 @@ int64_t pass_tiles_at_once(const Schedule *schedule);
 // MMA_GROUPS=1 of fused products: the scores of the next block of keys are under way, and O of this
 // one, while rows are weighed; with ROLE_SCHEDULE=pingpong warpgroups ask for them by turns.
 // The arrival that releases a slot, of the slab before the one that k_o is at.
-Stmt *release_before(Program *program, Stmt *arrive, const Stmt *k_o);
+Stmt *groups_release_before(Program *program, Stmt *arrive, const Stmt *k_o);
 void overlap_products(Program *program, const Schedule *schedule);
 
 // Columns of a piece that a warp sends to C at a time: EPI_N, or the widest panel of at most 128
@@ -133,7 +132,7 @@ bool pass_piece_fits(int64_t columns, int64_t of_warp, int64_t of_atom);
 
 // A LET of the same range takes the place of a block digit's variable, also in its axis. The loop
 // over the digit is left to the caller.
-Stmt *let_digit(Program *program, KnobId knob, Var *old, const Expr *value);
+Stmt *tile_let_digit(Program *program, KnobId knob, Var *old, const Expr *value);
 // Tiles of the grid along an axis, of which the block digit is the first.
 int64_t tiles_along(const Product *product, int axis);
 
@@ -143,25 +142,25 @@ typedef struct TilePlace {
   const Expr *row, *column;
   KnobId knob_m, knob_n;  // that say the row, the column
 } TilePlace;
-TilePlace grouped_tile(Program *program, const Product *product, const Schedule *schedule,
-                       const Expr *tile);
-TilePlace hilbert_tile(Program *program, const Product *product, const Expr *tile);
+TilePlace tile_place_grouped(Program *program, const Product *product, const Schedule *schedule,
+                             const Expr *tile);
+TilePlace tile_place_hilbert(Program *program, const Product *product, const Expr *tile);
 
 // Whether `blocks` of a cluster can fetch a slab together, a share each: whole panels, or runs of
 // rows in which the pattern of a swizzle is whole.
 bool pass_multicast_divides(int64_t rows, int64_t panels, int64_t blocks);
 
 // Registers of a fragment become n sets of them, [n][…]; the list's accesses are those of one set.
-void add_sets(Buffer *fragment, int64_t n);
-void index_sets(Stmt *list, const Buffer *fragment, const Expr *set);
+void fragment_add_sets(Buffer *fragment, int64_t n);
+void fragment_index_sets(Stmt *list, const Buffer *fragment, const Expr *set);
 
 // Takes the buffers of two roles off the list.
-void drop_buffers(Program *program, BufferRole first, BufferRole second);
+void slab_drop_buffers(Program *program, BufferRole first, BufferRole second);
 // Whether a knob of two bits, A's and B's (STAGE, ASYNC_OPERANDS, PAD_OPERANDS), has the operand's.
 bool operand_chosen(const Schedule *schedule, KnobId knob, int operand);
 // Takes the product's staging registers, which asynchronous copies do without, off the list of
 // buffers.
-void drop_staging(Program *program, const Product *product);
+void slab_drop_staging(Program *program, const Product *product);
 
 // Whether slabs are read by descriptors, through the async proxy, and by no lane.
 bool slabs_are_tiles(const Product *product);

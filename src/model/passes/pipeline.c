@@ -4,6 +4,7 @@
 // that change how an axis is factored come first (tile … split_k); from `stage` on, addresses are
 // fixed and passes move statements.
 #include "model/ir/check.h"
+#include "model/ir/stmt.h"
 #include "model/passes/pass.h"
 
 #include "base/die.h"
@@ -65,7 +66,7 @@ static Stmt *load_factor(Program *program, int i, Access *factor) {
 }
 
 // for m, for n: acc = 0; for k: acc += A[m, k] · B[k, n]; C[m, n] = acc
-Program *naive_nest(Arena *arena, Problem problem) {
+Program *pipeline_naive_nest(Arena *arena, Problem problem) {
   if (problem.kind == PROBLEM_ATTENTION) return attention_nest(arena, problem);
   Program *program = program_new(arena, problem);
   const Product *product = program_product(program);
@@ -100,7 +101,7 @@ Program *naive_nest(Arena *arena, Problem problem) {
       (Kernel){.name = problem_kernel_name(&program->problem),
                .body = stmt_loop(program, none, product->axis[AXIS_M]->digit[0].var, row),
                .knob = none};
-  apply_axes(program, product);
+  program_apply_axes(program, product);
   return program;
 }
 
@@ -122,7 +123,7 @@ void pass_run(const Pass *pass, Program *program, const Schedule *schedule) {
 
 Pipeline pipeline_run(Arena *arena, const Schedule *schedule) {
   Pipeline pipeline = {0};
-  const Program *program = naive_nest(arena, problem_of(schedule));
+  const Program *program = pipeline_naive_nest(arena, problem_of(schedule));
   add_stage(&pipeline, NULL, program);
   for (int i = 0; i < N_PASSES; i++) {
     const Pass *pass = &pass_table[i];

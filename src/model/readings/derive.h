@@ -1,6 +1,6 @@
 // The cost of a program, derived from its own statements: sites, resources, traffic.
 #pragma once
-#include "model/ir/role.h"
+#include "model/ir/names.h"
 #include "model/readings/model.h"
 
 // The shared-memory access statements of the main kernel, in program order. The prologue's copies
@@ -25,10 +25,6 @@ SiteTotals derive_totals(const Sites *sites);
 
 // The accesses to global memory of the main kernel in program order, numbered from `number` on.
 Globals derive_globals(Arena *arena, const Program *program, int number);
-
-// 32-bit registers of a thread for a buffer in registers, 0 where there is none: two 16-bit values
-// share one.
-int count_registers(const Program *program, BufferRole role);
 
 // Holds what a warp (a warpgroup, by its atoms) of fused attention works on: queries, keys of a
 // block, and the head dimension. Read off the program by resources, off the knobs by rules.

@@ -10,7 +10,6 @@
 #include "model/ir/names.h"
 #include "model/ir/notation/print.h"
 #include "model/passes/pass.h"
-#include "model/readings/time/waits.h"
 #include "model/words/knob.h"
 #include "model/words/target.h"
 
@@ -199,6 +198,24 @@ typedef struct TrafficUnit {
 // Lists all units, in the order of the table, and returns how many of them the program has work
 // for.
 int traffic_units(const Traffic *traffic, bool atom, TrafficUnit out[TRAFFIC_UNITS]);
+
+// Tells what a block waits for (time/waits.h). For one block; of a persistent kernel, of one tile.
+typedef struct BlockWaits {
+  // Per slab: fetches of global memory between which, and the wait for them, nothing is multiplied.
+  double fetches;
+  double depth;         // slabs on their way together where there are none of those; 0: nothing is
+  double phases;        // per slab: turns of copy, wait, read and multiply (rows of Steps)
+  double steps;         // k-steps that a warp makes, one after the other
+  double turns;         // of the loop that makes all products, as it is unrolled
+  double reads;         // times that a warp waits for fragments from global memory, beyond L1
+  double near_reads;    // the same of sectors that L1 has
+  double instructions;  // of the warp that has the most, as written
+  // The loads that it waits for so, and those of sectors that L1 has: a wait is for as many as the
+  // compiler puts together.
+  double loads, near_loads;
+  double box_rows;   // that TMA fetches, of all boxes
+  double box_waste;  // bytes of their sectors beyond the boxes
+} BlockWaits;
 
 typedef struct Model {
   Schedule schedule;

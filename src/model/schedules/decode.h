@@ -13,15 +13,7 @@
 #pragma once
 #include "base/diag.h"
 #include "model/ir/names.h"
-
-typedef enum DecodedFamily {
-  DECODED_CUTLASS,   // cutlass_80_tensorop_…: 2.x
-  DECODED_CUTLASS3,  // cutlass3x_sm90_…
-  DECODED_CUBLAS,    // ampere_h16816gemm_…
-  DECODED_XMMA,      // sm80_xmma_gemm_…
-  DECODED_NVJET,     // nvjet_…
-  DECODED_BARE,      // s1688gemm_64x256_16x4
-} DecodedFamily;
+#include "model/schedules/decode_name.h"
 
 const char *decoded_family_name(DecodedFamily family);
 

@@ -238,7 +238,7 @@ bool slab_problem_build(Arena *arena, const Model *model, const Buffer *slab, Sl
   out->plain = layout_parse(arena, &out->problem.slab, "none", diags);
   Walk walk = {.arena = arena, .program = program, .out = out};
   int n = list_uses(arena, model, out);
-  walk.k_o = slab_loop(program);
+  walk.k_o = program_slab_loop(program);
   walk.touches = ARENA_ARRAY(arena, bool, program->n_stmt_ids);
   walk.env = ARENA_ARRAY(arena, int64_t, (size_t)program->n_vars * LANES);
   walk.seen = ARENA_ARRAY(arena, int64_t, n);

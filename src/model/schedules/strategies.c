@@ -3,7 +3,6 @@
 #include "model/schedules/strategies.h"
 
 #include "base/str.h"
-#include "model/ir/program.h"
 #include "model/passes/pass.h"
 #include "model/readings/derive.h"
 #include "model/readings/rules/knob_use.h"

@@ -8,7 +8,7 @@
 // a base in global memory would hold two registers through the whole loop, and in a kernel of 255
 // that costs more than computing it anew for each slab (last rung of the fp32 ladder, 4096³ on an
 // H200: 44.7 TFLOP/s with bases everywhere, 49.2 with shared ones, 44.6 with none).
-#include "model/text/emit_base.h"
+#include "model/text/emit_parts.h"
 
 #include <assert.h>
 

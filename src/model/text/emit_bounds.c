@@ -6,7 +6,7 @@
 //
 // Worked example: A[m_b * 320 + …, k] of 4096 rows in tiles of 320 is guarded along M, since 13 ·
 // 320 is more, and B[k, n_b * 8 + …] of 4096 columns in tiles of 8 is not: M alone gets an m_end.
-#include "model/text/emit_bounds.h"
+#include "model/text/emit_parts.h"
 
 #include "model/ir/op.h"
 #include "model/ir/stmt.h"

@@ -8,12 +8,11 @@
 //
 // `warp` is threadIdx.x / 32, handed out by lane 0: ptxas then keeps it in a uniform register, and
 // knows of each branch by it that no warp is divided.
-#include "model/text/emit_elect.h"
+#include "model/text/emit_parts.h"
 
 #include "model/ir/elect.h"
 #include "model/ir/launch.h"
 #include "model/ir/program.h"
-#include "model/ir/rewrite.h"
 #include "model/ir/stmt.h"
 #include "model/text/emit_op.h"
 

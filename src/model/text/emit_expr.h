@@ -9,7 +9,7 @@
 
 enum { EMIT_TABLES_MAX = 16, EMIT_RING_MAX = 16 };
 
-// Numbers that run along with a loop, and what is written for them; see emit_ring.h.
+// Numbers that run along with a loop, and what is written for them; see emit_parts.h.
 typedef struct EmitRingTerm {
   const Expr *number;
   const char *text;
@@ -28,7 +28,7 @@ typedef struct EmitSymbols {
   int n_tables;
   const Expr *table[EMIT_TABLES_MAX];  // the first lookup of each
   bool extent[AXIS_COUNT];
-  bool own_end[AXIS_COUNT];  // that guards name m_end, n_end, k_end instead; emit_bounds.h
+  bool own_end[AXIS_COUNT];  // that guards name m_end, n_end, k_end instead; emit_parts.h
   const EmitRing *ring;      // that goes round where the text stands; NULL: none
 } EmitSymbols;
 

@@ -6,14 +6,14 @@
 //   n_q * 4 + n_q2 * 2
 // A variable keeps its name in every place where it is bound, so after a change all places are
 // looked at again; each round renames at least one variable, to a name not seen before.
-#include "model/text/emit_names.h"
+#include "model/ir/find_op.h"
+#include "model/text/emit_parts.h"
 
 #include <string.h>
 
 #include "model/ir/buffer.h"
 #include "model/ir/launch.h"
 #include "model/ir/program.h"
-#include "model/ir/rewrite.h"
 #include "model/ir/stmt.h"
 #include "model/text/emit_expr.h"
 #include "model/text/emit_op.h"

@@ -1,4 +1,4 @@
-#include "model/text/emit_ring.h"
+#include "model/text/emit_parts.h"
 
 #include "base/whole.h"
 #include "model/ir/buffer.h"

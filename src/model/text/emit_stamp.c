@@ -17,14 +17,13 @@
 // takes no more and goes on counting. The compiler moves no access to memory over a stamp;
 // arithmetic in registers alone may move. Where elect.sync picks the lane that issues, that one
 // writes: it is the same lane in each place.
-#include "model/text/emit_stamp.h"
+#include "model/text/emit_parts.h"
 
 #include "base/str.h"
 #include "base/whole.h"
 #include "model/ir/op.h"
 #include "model/ir/program.h"
 #include "model/ir/stmt.h"
-#include "model/text/emit_elect.h"
 #include "model/text/emit_op.h"
 #include "model/text/stamp_page.h"
 

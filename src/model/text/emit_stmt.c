@@ -13,12 +13,9 @@
 #include "model/ir/launch.h"
 #include "model/ir/program.h"
 #include "model/ir/stmt.h"
-#include "model/text/emit_bounds.h"
-#include "model/text/emit_elect.h"
+#include "model/text/emit_delay.h"
 #include "model/text/emit_op.h"
-#include "model/text/emit_ring.h"
-#include "model/text/emit_stamp.h"
-#include "model/text/emit_words.h"
+#include "model/text/emit_parts.h"
 
 // ---- remarks ------------------------------------------------------------------------------------
 
@@ -64,6 +61,7 @@ static void emit_remark(Emitter *emitter, const Stmt *stmt, const char *remark) 
 // operation, perhaps in unrolled loops of its own.
 static bool is_bare(const Emitter *emitter, const Stmt *list, const char *group) {
   if (!list || list->next || emit_has_stamps(emitter, list)) return false;
+  if (emit_has_delay(emitter, list)) return false;
   const char *remark = remark_of(emitter, list);
   if (remark && !same_text(remark, group)) return false;
   if (list->kind == STMT_OP) return !emit_op_is_split(emitter, &list->op);
@@ -232,7 +230,7 @@ static void emit_if(Emitter *emitter, const Stmt *stmt, const char *group) {
 }
 
 // A number that nobody reads would be a warning. One without a statement behind it stands between
-// hardware loops: emit.c sees to those.
+// hardware loops: emit_cuda.c sees to those.
 static void emit_let(Emitter *emitter, const Stmt *stmt) {
   if (stmt->next && !emit_list_reads(emitter, stmt->next, stmt->var)) return;
   const char *type = stmt->var->extent > (int64_t)INT32_MAX + 1 ? "long long" : "int";
@@ -284,6 +282,7 @@ void emit_stmts(Emitter *emitter, const Stmt *first, const char *group) {
     if (before && starts_group(emitter, before, stmt)) emitter_blank(emitter);
     if (remark && !same_text(remark, group)) emit_remark(emitter, stmt, remark);
     group = remark;
+    emit_delay_before(emitter, stmt);
     emit_stamp_before(emitter, before, stmt);
     emit_one(emitter, stmt, group);
     emit_stamp_behind(emitter, stmt);

@@ -1,11 +1,10 @@
 // Tells what a list reads and writes: every expression is looked into, and numbers that nobody
 // reads are not written, so neither is what they are made of.
-#include "model/text/emit_uses.h"
+#include "model/text/emit_parts.h"
 
 #include "model/ir/buffer.h"
 #include "model/ir/program.h"
 #include "model/ir/stmt.h"
-#include "model/text/emit_elect.h"
 
 static void use_expr(EmitUses *uses, const Expr *expr) {
   if (!expr || emit_runs_along(uses->ring, expr)) return;

@@ -21,7 +21,7 @@
 #include "model/ir/op.h"
 #include "model/ir/program.h"
 #include "model/ir/stmt.h"
-#include "model/text/emit_base.h"
+#include "model/text/emit_parts.h"
 
 enum { REGISTER_BYTES = 4 };
 

@@ -2,7 +2,7 @@
 // names.
 //
 // Worked example, ROLE_SLAB_A: "the slab of A" in a matmul, "the slab of Q" in attention.
-#include "model/text/emit_words.h"
+#include "model/text/emit_parts.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-// The state of one emission; shared by emit.c (text, headings, declarations), emit_stmt.c
+// The state of one emission; shared by emit_cuda.c (text, headings, declarations), emit_stmt.c
 // (statements), emit_op.c (operations) and emit_value.c (elements). Others use emit.h.
 #pragma once
 #include "model/text/emit.h"
@@ -19,7 +19,7 @@ typedef struct EmitRows {
 
 enum { EMIT_BASES_MAX = 24, EMIT_HELPERS_MAX = 64 };
 
-// A pointer to where a thread begins in a buffer; see emit_base.h.
+// A pointer to where a thread begins in a buffer; see emit_parts.h.
 typedef struct EmitBase {
   const Buffer *buffer;
   const Expr *offset;
@@ -31,7 +31,7 @@ typedef struct EmitBases {
   EmitBase base[EMIT_BASES_MAX];
 } EmitBases;
 
-// The places that are stamped; see emit_stamp.h.
+// The places that are stamped; see emit_parts.h.
 typedef struct EmitStamps {
   int n;
   EmitStamp *site;
@@ -47,7 +47,7 @@ typedef struct Emitter {
   const char **names;    // of its variables, by id
   int64_t n_threads;     // of its block, those that multiply
   int block_warps;       // of its block, all of them
-  bool elects;           // elect.sync picks lanes in it (emit_elect.h)
+  bool elects;           // elect.sync picks lanes in it (emit_parts.h)
   const WarpRole *role;  // whose body is being printed; NULL: every warp's
   int depth;             // of indentation
   const Stmt *stmt;      // the lines to come belong to it

@@ -14,7 +14,7 @@
 // move one into a branch, say that of the guarded store which is the only reader of its sums.
 // ldmatrix names memory as clobbered, too: it reads what other threads stored, so no load or store
 // may move across it.
-#include "model/text/prelude_math.h"
+#include "model/text/prelude_parts.h"
 
 #include <assert.h>
 #include <string.h>

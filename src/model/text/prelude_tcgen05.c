@@ -6,7 +6,7 @@
 //
 // The instruction goes on in the background: the registers are there behind tcgen05_wait_ld, and
 // the statements are volatile and name memory, so the compiler leaves them in their order.
-#include "model/text/prelude_tcgen05.h"
+#include "model/text/prelude_parts.h"
 
 enum { IN_LINE = 12, RESULTS_IN_LINE = 6 };
 

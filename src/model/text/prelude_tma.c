@@ -1,13 +1,11 @@
 // Wrappers of the tensor memory accelerator: mbarriers and boxes.
 //
-// All of them take a place in shared memory as base and number, like the copies of prelude.c, and
-// make a 32-bit address of it. Worked example, slot 2 of a ring:
+// All of them take a place in shared memory as base and number, like the copies of prelude_text.c,
+// and make a 32-bit address of it. Worked example, slot 2 of a ring:
 //   mbarrier_expect(full, 2, 49152);
 //   tma_load(A_s, 16384, &A_map, k, m, full, 2);    element 16384 of A_s; column k, row m of A
 //   mbarrier_wait(full, 2, phase);
-#include "model/text/prelude_tma.h"
-
-#include "model/text/prelude_math.h"
+#include "model/text/prelude_parts.h"
 
 static const char address_of_bar[] =
     "  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;\n";

@@ -10,7 +10,7 @@
 // The sums are read and written ("+f") while the instruction goes on in the background: whoever
 // touches them before wgmma_wait has what is there. The statements are volatile and name memory, so
 // the compiler leaves them in their order.
-#include "model/text/prelude_wgmma.h"
+#include "model/text/prelude_parts.h"
 
 #include <assert.h>
 #include <string.h>

@@ -141,6 +141,9 @@ static bool has_alias(const Knob *knob, const char *name) {
 
 KnobId knob_find(const char *name, const char **nearest) {
   const char *names[KNOB_COUNT];
+  // Nearly all come as they are spelled: a session reads some thousand of them.
+  for (int i = 0; i < KNOB_COUNT; i++)
+    if (knob_table[i].name[0] == name[0] && strcmp(knob_table[i].name, name) == 0) return (KnobId)i;
   for (int i = 0; i < KNOB_COUNT; i++) {
     names[i] = knob_table[i].name;
     if (str_equal_fold(name, names[i]) || has_alias(&knob_table[i], name)) return (KnobId)i;
@@ -352,8 +355,8 @@ static char *item_end(char *text) {
   int depth = 0;
   for (; *text; text++) {
     if (*text == '\'') quoted = !quoted;
-    if (strchr("([{", *text)) depth++;
-    if (strchr(")]}", *text)) depth--;
+    depth += *text == '(' || *text == '[' || *text == '{';
+    depth -= *text == ')' || *text == ']' || *text == '}';
     bool number = isdigit((unsigned char)text[1]) || (text[1] == '-' && text[2]);
     if (*text == ',' && !quoted && depth <= 0 && !number) return text;
   }

@@ -5,7 +5,7 @@
 enum { SMEM_MAX = 227 * 1024, THREADS_MAX = 1024, PTX_CLUSTER_MAX = 16 };
 // The system's part of a block's shared memory, and where in it cooperative groups have theirs. On
 // a GPU it lies in front of the kernel's own; here it lies behind, in the same banks.
-enum { RESERVED_BYTES = 1024, RESERVED_1 = 128 };
+enum { RESERVED_BYTES = 1024, RESERVED_1 = PTX_RESERVED_1 };
 
 static void put_special(PtxWarp *w, int special, uint32_t lane, uint32_t value) {
   w->fixed[(size_t)special * PTX_LANES + lane] = value;

@@ -28,11 +28,12 @@ bool ptx_is_atomic(const PtxInst *i) {
   return ptx_has(i, PTX_MOD_relaxed) || ptx_has(i, PTX_MOD_acquire) || ptx_has(i, PTX_MOD_release);
 }
 
-// One clock for all that was released: an order too many may hide a race, none is made up.
+// One clock for all that was released: an order too many may hide a race, none is made up. An atom
+// or red that says nothing is relaxed (PTX ISA, atom).
 void ptx_order_before(PtxMachine *m, PtxWarp *w, const PtxInst *i) {
   if (ptx_has(i, PTX_MOD_release) || ptx_has(i, PTX_MOD_acq_rel)) {
     ptx_release(m, w, m->released);
-  } else if (ptx_is_atomic(i)) {
+  } else {
     order_join(m->order, m->released, w->fenced);
   }
 }
@@ -40,7 +41,7 @@ void ptx_order_before(PtxMachine *m, PtxWarp *w, const PtxInst *i) {
 // A relaxed one acquires at the next fence.
 void ptx_order_after(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t lanes) {
   if (!ptx_has(i, PTX_MOD_acquire) && !ptx_has(i, PTX_MOD_acq_rel)) {
-    w->acquires |= ptx_is_atomic(i);
+    w->acquires = true;
     return;
   }
   w->acquires = false;

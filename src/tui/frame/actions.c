@@ -22,7 +22,7 @@ static void move_top(Session *s, const char *a) { (void)a, view_move(s, -1000000
 static void move_bottom(Session *s, const char *a) { (void)a, view_move(s, 1000000); }
 
 static void step_pane(Session *session, int step) {
-  int n = view_table[session->view].body->n_panes;
+  int n = view_table[session->at.view].body->n_panes;
   ViewState *state = session_view_state(session);
   if (n > 1)
     state->pane = (state->pane + step + n) % n;
@@ -33,8 +33,10 @@ static void step_pane(Session *session, int step) {
 static void pane_next(Session *s, const char *a) { (void)a, step_pane(s, 1); }
 static void pane_previous(Session *s, const char *a) { (void)a, step_pane(s, -1); }
 
-static void rung_next(Session *s, const char *a) { (void)a, session_go_rung(s, s->rung + 1); }
-static void rung_previous(Session *s, const char *a) { (void)a, session_go_rung(s, s->rung - 1); }
+static void rung_next(Session *s, const char *a) { (void)a, session_go_rung(s, s->doc.rung + 1); }
+static void rung_previous(Session *s, const char *a) {
+  (void)a, session_go_rung(s, s->doc.rung - 1);
+}
 static void ladder_next(Session *s, const char *a) { (void)a, session_step_ladder(s, 1); }
 static void ladder_previous(Session *s, const char *a) { (void)a, session_step_ladder(s, -1); }
 static void undo(Session *s, const char *a) { (void)a, session_undo(s); }
@@ -44,20 +46,21 @@ static void swap(Session *s, const char *a) { (void)a, session_swap(s); }
 
 // The knob in hand, from whichever view; what it did is said where the view may not show it.
 static void turn_knob(Session *session, int direction) {
-  const KnobId knob = session->knob;
+  const KnobId knob = session->at.knob;
   char speed[2][SESSION_SPEED_BYTES];
-  if (session->subject) {
-    session_say(session, SAID_NOTE, "knobs change schedules; this is a kernel of your own");
+  if (session->at.subject) {
+    session_say(session, SAID_NOTE, "knobs turn schedules; this is a kernel of your own");
     return;
   }
-  const char *old = knob_value_text(session->frame, &session->now.schedule, knob);
-  session_speed_said(session, &session->now, speed[0]);
+  const char *old = knob_value_text(session->frame, &session->doc.now.schedule, knob);
+  session_speed_said(session, &session->doc.now, speed[0]);
   session_step_knob(session, knob, direction);
-  if (session->message[0] || session->now.reasons) return;
+  if (session->prompt.message[0] || session->doc.now.reasons) return;
   session_say(session, SAID_NOTE, "%s %s %s %s   %s %s %s", knob_table[knob].name, old,
               session->ascii ? "->" : "→",
-              knob_value_text(session->frame, &session->now.schedule, knob), speed[0],
-              session->ascii ? "->" : "→", session_speed_said(session, &session->now, speed[1]));
+              knob_value_text(session->frame, &session->doc.now.schedule, knob), speed[0],
+              session->ascii ? "->" : "→",
+              session_speed_said(session, &session->doc.now, speed[1]));
 }
 
 static void knob_less(Session *s, const char *a) { (void)a, turn_knob(s, -1); }
@@ -80,8 +83,8 @@ static void choose_knob(Session *session, const char *argument) {
 
 static void fix(Session *session, const char *argument) {
   (void)argument;
-  if (!session->now.reasons)
-    session_say(session, SAID_NOTE, "this schedule is legal: nothing needs a repair");
+  if (!session->doc.now.reasons)
+    session_say(session, SAID_NOTE, "this schedule is legal: there is nothing to mend");
   else if (!session_fix(session))
     session_say(session, SAID_NOTE, "no legal value was found here; %s takes the change back",
                 view_key_name(session, "undo"));
@@ -89,11 +92,10 @@ static void fix(Session *session, const char *argument) {
 
 static void compare(Session *session, const char *argument) {
   (void)argument;
-  if (session->subject)
+  if (session->at.subject)
     session_say(session, SAID_NOTE,
-                "A|B compares schedules; this view already shows the trial layout beside the "
-                "present one");
-  else if (session->comparing)
+                "A|B compares schedules; a layout on trial stands beside what is");
+  else if (session->doc.comparing)
     session_compare_off(session);
   else
     session_compare(session, NULL, NULL);
@@ -102,7 +104,7 @@ static void compare(Session *session, const char *argument) {
 static void step_site(Session *session, int step) {
   int n = session_site_count(session);
   if (n) session_choose(session, (session_at(session) + step + n) % n);
-  session->phase = 0;
+  session->at.phase = 0;
   for (int i = 0; i < view_count; i++)
     if (view_table[i].body->site_chosen) view_table[i].body->site_chosen(session);
 }
@@ -114,14 +116,14 @@ static void site_previous(Session *s, const char *a) { (void)a, step_site(s, -1)
 // away.
 static void pin(Session *session, const char *argument) {
   const bool named = argument && *argument;
-  int view = named ? view_find(argument) : session->view_before;
-  if (!named && view == session->view) view = view_find("pipeline");
+  int view = named ? view_find(argument) : session->at.view_before;
+  if (!named && view == session->at.view) view = view_find("pipeline");
   if (!pins_takes(view)) {
     session_say(session, SAID_ERROR, "there is no view \"%s\" to pin", named ? argument : "");
     return;
   }
-  if (!named && session->n_pins) {
-    session->n_pins = 0;
+  if (!named && session->at.n_pins) {
+    session->at.n_pins = 0;
     return;
   }
   if (pins_has(session, view))
@@ -148,14 +150,14 @@ static void bench(Session *session, const char *argument) {
 static void save(Session *session, const char *argument) {
   (void)argument;
   palette_open(session, PROMPT_COMMAND);
-  textfield_set(&session->field,
-                arena_printf(session->frame, "save-display %s-%s-%s.svg", session->ladder->name,
-                             session_rung(session)->name, view_table[session->view].name));
+  textfield_set(&session->prompt.field,
+                arena_printf(session->frame, "save-display %s-%s-%s.svg", session->doc.ladder->name,
+                             session_rung(session)->name, view_table[session->at.view].name));
 }
 
 static void copy_line(Session *session, const char *argument) {
   (void)argument;
-  const ViewBody *body = view_table[session->view].body;
+  const ViewBody *body = view_table[session->at.view].body;
   int at = body->at ? body->at(session) : session_view_state(session)->cursor;
   const char *line =
       body->line && body->count && at < body->count(session) ? body->line(session, at) : NULL;
@@ -170,23 +172,23 @@ static void copy_line(Session *session, const char *argument) {
 static void help(Session *session, const char *argument) {
   (void)argument;
   int view = view_find("help");
-  view_show(session, session->view == view ? session->view_before : view);
+  view_show(session, session->at.view == view ? session->at.view_before : view);
 }
 
 // Out of whatever is open; out of the program last, and only by q.
 static bool step_back(Session *session) {
-  if (session->view == view_find("help")) {
+  if (session->at.view == view_find("help")) {
     if (pager_of(session)->shown) verbs_stop(pager_of(session)->verbs);
-    view_show(session, session->view_before);
+    view_show(session, session->at.view_before);
     return true;
   }
-  if (session->subject && session->view != session->kernel_view) {
-    view_show(session, session->kernel_view);
+  if (session->at.subject && session->at.view != session->at.kernel_view) {
+    view_show(session, session->at.kernel_view);
     return true;
   }
-  const ViewBody *body = view_table[session->view].body;
+  const ViewBody *body = view_table[session->at.view].body;
   if (body->back && body->back(session)) return true;
-  if (!session->comparing) return false;
+  if (!session->doc.comparing) return false;
   session_compare_off(session);
   return true;
 }
@@ -200,8 +202,8 @@ static void back(Session *session, const char *argument) {
 // A teacher who quits ends the class for everybody, so quitting asks first.
 static bool asks_first(Session *session) {
   const ClassState *class = &tutor_of(session)->class;
-  if (class->role != CLASS_TEACHER || session->asked_quit) return false;
-  session->asked_quit = true;
+  if (class->role != CLASS_TEACHER || session->prompt.asked_quit) return false;
+  session->prompt.asked_quit = true;
   session_say(session, SAID_WARNING, "%s again ends the class, %d here; any other key goes on",
               view_key_name(session, "quit"), class->n_here);
   return true;

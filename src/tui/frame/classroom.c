@@ -477,8 +477,8 @@ static void take_state(Classroom *class, const char *state, bool anew) {
 // typed was about the step before.
 static void call_back(Session *session) {
   const LessonRun *run = &tutor_of(session)->run;
-  bool there = session->view == view_find("lesson");
-  if (there && session->prompt == PROMPT_FIELD) textfield_set(&session->field, "");
+  bool there = session->at.view == view_find("lesson");
+  if (there && session->prompt.kind == PROMPT_FIELD) textfield_set(&session->prompt.field, "");
   if (!there)
     session_say(session, SAID_NOTE, "the class is at %s, step %d; 0 goes there", run->lesson->name,
                 run->step + 1);

@@ -10,8 +10,9 @@ Session *explorer_open(const SessionOptions *options, Diags *diags) {
   if (!session) return NULL;
   for (int i = 0; i < view_count; i++) {
     const ViewBody *body = view_table[i].body;
-    if (body->state_bytes) session->own[i] = arena_alloc(session->app, body->state_bytes);
-    if (body->open) body->open(session->own[i]);
+    if (body->state_bytes) session->at.own[i] = arena_alloc(session->app, body->state_bytes);
+    if (body->chosen_bytes) session->at.chosen[i] = arena_alloc(session->app, body->chosen_bytes);
+    if (body->open) body->open(session->at.own[i]);
   }
   view_bind_keys(session->keymap);
   return session;
@@ -19,7 +20,7 @@ Session *explorer_open(const SessionOptions *options, Diags *diags) {
 
 void explorer_close(Session *session) {
   for (int i = 0; i < view_count; i++)
-    if (view_table[i].body->close) view_table[i].body->close(session->own[i]);
+    if (view_table[i].body->close) view_table[i].body->close(session->at.own[i]);
   tuning_free(session);
   session_close(session);
 }

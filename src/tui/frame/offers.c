@@ -39,7 +39,7 @@ static void offer_views(Offers *all, const char *prefix) {
 }
 
 static void first_words(const Session *session, const char *prefix, Offers *all) {
-  const ViewBody *body = view_table[session->view].body;
+  const ViewBody *body = view_table[session->at.view].body;
   const Verbs *verbs = pager_of(session)->verbs;
   for (int i = 0; i < palette_command_count; i++)
     offer(all, palette_commands[i].name, palette_commands[i].help, prefix);
@@ -55,12 +55,12 @@ static void second_words(const Session *session, const char *command, const char
                          Offers *all) {
   const Tutor *tutor = tutor_of(session);
   if (str_starts(command, "rung") || str_starts(command, "compare"))
-    for (int i = 0; i < session->ladder->n_rungs; i++)
-      offer(all, session->ladder->rung[i].name, session->ladder->rung[i].title, prefix);
+    for (int i = 0; i < session->doc.ladder->n_rungs; i++)
+      offer(all, session->doc.ladder->rung[i].name, session->doc.ladder->rung[i].title, prefix);
   if (str_starts(command, "view") || str_starts(command, "pin")) offer_views(all, prefix);
   if (str_starts(command, "ladder") || str_starts(command, "claims "))
-    for (int i = 0; i < session->n_ladders; i++)
-      offer(all, session->ladders[i]->name, session->ladders[i]->title, prefix);
+    for (int i = 0; i < session->doc.n_ladders; i++)
+      offer(all, session->doc.ladders[i]->name, session->doc.ladders[i]->title, prefix);
   for (int i = 0; str_starts(command, "banks") && i < banks_op_count(); i++)
     offer(all, banks_op_at(i)->name, banks_op_at(i)->ptx, prefix);
   for (int i = 0; str_starts(command, "lesson") && i < tutor->n_lessons; i++)
@@ -118,7 +118,7 @@ static int nearness(const Knob *knob, const char *filter) {
 }
 
 Offers offers_of_knobs(const Session *session, const char *filter) {
-  const Schedule *now = &session->now.schedule;
+  const Schedule *now = &session->doc.now.schedule;
   Offers all = {0};
   for (int near = 0; near <= 3; near++)
     for (int i = 0; i < KNOB_COUNT; i++) {

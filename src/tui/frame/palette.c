@@ -46,13 +46,13 @@ static void put_word(Session *session, const char *text, const char *name, int n
   char line[TEXTFIELD_BYTES];
   const int kept = (int)(offers_word(text) - text);
   snprintf(line, sizeof line, "%.*s%.*s%s", kept, text, n, name, tail);
-  textfield_set(&session->field, line);
+  textfield_set(&session->prompt.field, line);
 }
 
 // Tab: as far as all offers agree, then through them one by one.
 static void complete(Session *session, int step) {
-  const bool going = session->menu_at >= 0;
-  const char *text = going ? session->menu_stem : session->field.text;
+  const bool going = session->prompt.menu_at >= 0;
+  const char *text = going ? session->prompt.menu_stem : session->prompt.field.text;
   const Offers all = offers_of(session, text);
   if (all.n == 0) return;
   const char *word = offers_word(text), *name = all.offer[0].name;
@@ -60,17 +60,20 @@ static void complete(Session *session, int step) {
   if (all.n == 1) {
     const bool knob = knob_find(name, NULL) != KNOB_NONE && !str_starts(text, "knob ");
     put_word(session, text, name, (int)strlen(name), knob ? "=" : " ");
-    session->menu_at = -1;
+    session->prompt.menu_at = -1;
     return;
   }
   if (!going && common > strlen(word)) {
     put_word(session, text, name, (int)common, "");
     return;
   }
-  if (!going) snprintf(session->menu_stem, sizeof session->menu_stem, "%.100s", text);
-  session->menu_at = going ? (session->menu_at + step + all.n) % all.n : step > 0 ? 0 : all.n - 1;
-  name = all.offer[session->menu_at].name;
-  put_word(session, arena_strdup(session->frame, session->menu_stem), name, (int)strlen(name), "");
+  if (!going) snprintf(session->prompt.menu_stem, sizeof session->prompt.menu_stem, "%.100s", text);
+  session->prompt.menu_at = going      ? (session->prompt.menu_at + step + all.n) % all.n
+                            : step > 0 ? 0
+                                       : all.n - 1;
+  name = all.offer[session->prompt.menu_at].name;
+  put_word(session, arena_strdup(session->frame, session->prompt.menu_stem), name,
+           (int)strlen(name), "");
 }
 
 // ---- running ------------------------------------------------------------------------------------
@@ -98,7 +101,7 @@ static bool run_verb(Session *session, const char *line, Diags *diags) {
   int help = view_find("help");
   view_show(session, help);
   pager_of(session)->shown = true;
-  session->state[help].cursor = 0;
+  session->at.state[help].cursor = 0;
   return true;
 }
 
@@ -137,8 +140,8 @@ bool palette_run(Session *session, const char *line, Diags *diags) {
 
 static void run_line(Session *session) {
   Diags diags = diags_new(session->frame);
-  session->message[0] = '\0';
-  if (palette_run(session, session->field.text, &diags) || !diags.first) return;
+  session->prompt.message[0] = '\0';
+  if (palette_run(session, session->prompt.field.text, &diags) || !diags.first) return;
   session_say(session, SAID_ERROR, "%s%s%s", diags.first->text,
               diags.first->nearest ? "; nearest: " : "",
               diags.first->nearest ? diags.first->nearest : "");
@@ -147,22 +150,22 @@ static void run_line(Session *session) {
 // ---- searching ----------------------------------------------------------------------------------
 
 bool palette_search(Session *session, int direction) {
-  const ViewBody *body = view_table[session->view].body;
+  const ViewBody *body = view_table[session->at.view].body;
   int n = body->line && body->count ? body->count(session) : 0;
   ViewState *state = session_view_state(session);
   int from = body->at ? body->at(session) : state->cursor;
-  for (int i = 1; i <= n && *session->search; i++) {
+  for (int i = 1; i <= n && *session->prompt.search; i++) {
     int at = ((from + direction * i) % n + n) % n;
     const char *line = body->line(session, at);
-    if (!line || !strcasestr(line, session->search)) continue;
+    if (!line || !strcasestr(line, session->prompt.search)) continue;
     if (body->go)
       body->go(session, at);
     else
       state->cursor = at;
     return true;
   }
-  if (*session->search)
-    session_say(session, SAID_NOTE, "\"%s\" was not found here", session->search);
+  if (*session->prompt.search)
+    session_say(session, SAID_NOTE, "\"%s\" is not here", session->prompt.search);
   else
     session_say(session, SAID_NOTE, "no search yet: / begins one");
   return false;
@@ -171,20 +174,21 @@ bool palette_search(Session *session, int direction) {
 // ---- typing -------------------------------------------------------------------------------------
 
 void palette_open(Session *session, Prompt prompt) {
-  session->prompt = prompt;
-  session->menu_at = prompt == PROMPT_KNOB ? 0 : -1;
-  session->field.history = prompt == PROMPT_SEARCH    ? session->searches
-                           : prompt == PROMPT_COMMAND ? session->history
-                                                      : NULL;
-  textfield_set(&session->field, "");
+  session->prompt.kind = prompt;
+  session->prompt.menu_at = prompt == PROMPT_KNOB ? 0 : -1;
+  session->prompt.field.history = prompt == PROMPT_SEARCH    ? session->prompt.searches
+                                  : prompt == PROMPT_COMMAND ? session->prompt.history
+                                                             : NULL;
+  textfield_set(&session->prompt.field, "");
 }
 
 // Keys in the field of the view.
 static void type_into_view(Session *session, Key key) {
-  TextFieldResult result = textfield_key(&session->field, key);
-  if (result == TEXTFIELD_ACCEPTED || result == TEXTFIELD_CANCELLED) session->prompt = PROMPT_NONE;
+  TextFieldResult result = textfield_key(&session->prompt.field, key);
+  if (result == TEXTFIELD_ACCEPTED || result == TEXTFIELD_CANCELLED)
+    session->prompt.kind = PROMPT_NONE;
   if (result == TEXTFIELD_IGNORED || result == TEXTFIELD_MOVED) return;
-  view_table[session->view].body->typed(session, result);
+  view_table[session->at.view].body->typed(session, result);
 }
 
 void palette_filter(Session *session, Key key) {
@@ -194,35 +198,36 @@ void palette_filter(Session *session, Key key) {
 
 // Keys in the list of knobs: Up, Down and Tab choose, everything else is the filter.
 static void type_knob(Session *session, Key key) {
-  const Offers all = offers_of_knobs(session, session->field.text);
+  const Offers all = offers_of_knobs(session, session->prompt.field.text);
   const int step = key == KEY_CODE_DOWN || key == KEY_CODE_TAB ? 1 : key == KEY_CODE_UP ? -1 : 0;
   if (step && all.n) {
-    session->menu_at = (session->menu_at + step + all.n) % all.n;
+    session->prompt.menu_at = (session->prompt.menu_at + step + all.n) % all.n;
     return;
   }
-  const TextFieldResult result = textfield_key(&session->field, key);
-  if (result == TEXTFIELD_CHANGED) session->menu_at = 0;
+  const TextFieldResult result = textfield_key(&session->prompt.field, key);
+  if (result == TEXTFIELD_CHANGED) session->prompt.menu_at = 0;
   if (result != TEXTFIELD_ACCEPTED && result != TEXTFIELD_CANCELLED) return;
-  session->prompt = PROMPT_NONE;
-  if (result == TEXTFIELD_ACCEPTED && session->menu_at < all.n)
-    session_take_knob(session, knob_find(all.offer[session->menu_at].name, NULL));
+  session->prompt.kind = PROMPT_NONE;
+  if (result == TEXTFIELD_ACCEPTED && session->prompt.menu_at < all.n)
+    session_take_knob(session, knob_find(all.offer[session->prompt.menu_at].name, NULL));
   else if (result == TEXTFIELD_ACCEPTED)
-    session_say(session, SAID_NOTE, "no knob has \"%s\" in its name or help", session->field.text);
+    session_say(session, SAID_NOTE, "no knob has \"%s\" in its name or help",
+                session->prompt.field.text);
 }
 
 static void accept_line(Session *session, Prompt prompt) {
-  session->prompt = PROMPT_NONE;
+  session->prompt.kind = PROMPT_NONE;
   if (prompt == PROMPT_COMMAND) {
     run_line(session);
     return;
   }
-  snprintf(session->search, sizeof session->search, "%.*s", (int)sizeof session->search - 1,
-           session->field.text);
+  snprintf(session->prompt.search, sizeof session->prompt.search, "%.*s",
+           (int)sizeof session->prompt.search - 1, session->prompt.field.text);
   palette_search(session, 1);
 }
 
 void palette_key(Session *session, Key key) {
-  const Prompt prompt = session->prompt;
+  const Prompt prompt = session->prompt.kind;
   if (prompt == PROMPT_FIELD) {
     type_into_view(session, key);
     return;
@@ -232,12 +237,13 @@ void palette_key(Session *session, Key key) {
     return;
   }
   const bool back = key == (KEY_CODE_TAB | KEY_SHIFT) && prompt == PROMPT_COMMAND;
-  const TextFieldResult result = back ? TEXTFIELD_COMPLETE : textfield_key(&session->field, key);
+  const TextFieldResult result =
+      back ? TEXTFIELD_COMPLETE : textfield_key(&session->prompt.field, key);
   if (result == TEXTFIELD_COMPLETE && prompt == PROMPT_COMMAND)
     complete(session, back ? -1 : 1);
   else
-    session->menu_at = -1;
-  if (result == TEXTFIELD_CANCELLED) session->prompt = PROMPT_NONE;
+    session->prompt.menu_at = -1;
+  if (result == TEXTFIELD_CANCELLED) session->prompt.kind = PROMPT_NONE;
   if (result == TEXTFIELD_ACCEPTED) accept_line(session, prompt);
 }
 
@@ -248,7 +254,7 @@ static void draw_menu(Canvas *canvas, Rect screen, const Session *session, const
   enum { ROWS_MAX = 8, NAME_MAX = 26 };
   int rows = all->n < ROWS_MAX ? all->n : ROWS_MAX, cols = 0;
   if (rows > screen.rows / 3) rows = screen.rows / 3;
-  const int at = session->menu_at, first = at < 0 ? 0 : view_scroll(at, all->n, rows);
+  const int at = session->prompt.menu_at, first = at < 0 ? 0 : view_scroll(at, all->n, rows);
   Rect menu = rect_take_bottom(&screen, rows);
   for (int i = first; i < first + rows; i++)
     if (utf8_columns(all->offer[i].name) > cols) cols = utf8_columns(all->offer[i].name);
@@ -266,12 +272,13 @@ static void draw_menu(Canvas *canvas, Rect screen, const Session *session, const
 }
 
 void palette_prepare(Session *session) {
-  if (session->prompt != PROMPT_COMMAND && session->prompt != PROMPT_KNOB) return;
-  const char *text = session->menu_at >= 0 ? session->menu_stem : session->field.text;
+  if (session->prompt.kind != PROMPT_COMMAND && session->prompt.kind != PROMPT_KNOB) return;
+  const char *text =
+      session->prompt.menu_at >= 0 ? session->prompt.menu_stem : session->prompt.field.text;
   Offers *all = ARENA_NEW(session->frame, Offers);
-  *all = session->prompt == PROMPT_KNOB ? offers_of_knobs(session, session->field.text)
-                                        : offers_of(session, text);
-  session->offers = all;
+  *all = session->prompt.kind == PROMPT_KNOB ? offers_of_knobs(session, session->prompt.field.text)
+                                             : offers_of(session, text);
+  session->prompt.offers = all;
 }
 
 void palette_draw(Canvas *canvas, Rect screen, const Session *session) {
@@ -279,10 +286,10 @@ void palette_draw(Canvas *canvas, Rect screen, const Session *session) {
   canvas_fill(canvas, line, STYLE_TEXT);
   const char *const labels[] = {[PROMPT_COMMAND] = ":",
                                 [PROMPT_SEARCH] = "/",
-                                [PROMPT_FIELD] = view_table[session->view].body->field_label,
+                                [PROMPT_FIELD] = view_table[session->at.view].body->field_label,
                                 [PROMPT_KNOB] = "knob: "};
-  textfield_draw(&session->field, canvas, line, STYLE_FIELD, labels[session->prompt]);
-  const Offers *all = session->offers;
+  textfield_draw(&session->prompt.field, canvas, line, STYLE_FIELD, labels[session->prompt.kind]);
+  const Offers *all = session->prompt.offers;
   if (!all) return;
   draw_menu(canvas, screen, session, all);
   if (all->n || !all->usage) return;

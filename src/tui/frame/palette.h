@@ -17,5 +17,5 @@ void palette_draw(Canvas *canvas, Rect screen, const Session *session);
 
 // Runs one line without its ':'. False after findings: unknown, or wrong arguments.
 bool palette_run(Session *session, const char *line, Diags *diags);
-// Moves the cursor of the view to the next line that has session->search in it, any case.
+// Moves the cursor of the view to the next line that has session->prompt.search in it, any case.
 bool palette_search(Session *session, int direction);

@@ -29,11 +29,11 @@ static bool run_set(Session *session, const char *argument, Diags *diags) {
 // "padded" and "7" of the present ladder, "hgemm/swizzle" and "fp32/0" of any; NULL after findings.
 static const Rung *find_rung(const Session *session, const char *name, const Ladder **ladder,
                              Diags *diags) {
-  const FactWorld world = {.ladders = session->ladders, .n_ladders = session->n_ladders};
-  *ladder = session->ladder;
+  const FactWorld world = {.ladders = session->doc.ladders, .n_ladders = session->doc.n_ladders};
+  *ladder = session->doc.ladder;
   if (strchr(name, '/')) return fact_find_rung(&world, name, ladder, diags);
-  int rung = ladder_find_rung(session->ladder, name, diags);
-  return rung < 0 ? NULL : &session->ladder->rung[rung];
+  int rung = ladder_find_rung(session->doc.ladder, name, diags);
+  return rung < 0 ? NULL : &session->doc.ladder->rung[rung];
 }
 
 static bool run_rung(Session *session, const char *argument, Diags *diags) {
@@ -60,14 +60,14 @@ static bool run_compare(Session *session, const char *argument, Diags *diags) {
     return true;
   }
   if (strchr(argument, '=')) {
-    Schedule schedule = session->now.schedule;
+    Schedule schedule = session->doc.now.schedule;
     if (!schedule_parse(&schedule, argument, diags)) return false;
     return session_compare(session, &schedule, argument);
   }
   const Ladder *ladder;
   const Rung *with = find_rung(session, argument, &ladder, diags);
   if (!with) return false;
-  const char *of = ladder == session->ladder ? "" : ladder->name;
+  const char *of = ladder == session->doc.ladder ? "" : ladder->name;
   const char *name = arena_printf(session->frame, "%s%srung %d %s", of, *of ? " " : "",
                                   (int)(with - ladder->rung), with->title);
   return session_compare(session, &with->schedule, name);
@@ -86,11 +86,11 @@ static bool run_view(Session *session, const char *argument, Diags *diags) {
 static bool run_decode(Session *session, const char *argument, Diags *diags) {
   DecodedKernel kernel;
   if (!decode_kernel(session->frame, argument, &kernel, diags)) return false;
-  Schedule now = session->now.schedule;
+  Schedule now = session->doc.now.schedule;
   DecodedSchedule near = decode_schedule(session->frame, &kernel, &now);
   if (!session_compare(session, &now, "the state before")) return true;
   session_set_schedule(session, &near.schedule);
-  if (session->now.reasons) return true;
+  if (session->doc.now.reasons) return true;
   Str said = str_new(session->frame);
   for (int i = 0; i < near.n_notes; i++) str_printf(&said, "%s%s", i ? "; " : "", near.note[i]);
   session_say(session, SAID_NOTE, "B as decoded: %s", near.n_notes ? said.text : near.knobs);
@@ -116,23 +116,23 @@ static bool run_lesson(Session *session, const char *argument, Diags *diags) {
 // The view that a lesson shows beside its text; any other is shown itself.
 static int shown_view(const Session *session) {
   const Tutor *tutor = tutor_of(session);
-  bool staged = session->view == view_find("lesson") && tutor_step(tutor) && !tutor->listing;
-  return staged ? view_find(tutor_view(tutor)) : session->view;
+  bool staged = session->at.view == view_find("lesson") && tutor_step(tutor) && !tutor->listing;
+  return staged ? view_find(tutor_view(tutor)) : session->at.view;
 }
 
 // In the view at hand where it shows elements by themselves, else in the tiles.
 static bool run_element(Session *session, const char *argument, Diags *diags) {
-  const int view = session->view;
+  const int view = session->at.view;
   const Action *action = view_find_action(session, "element");
   if (!*argument && action) return view_run(session, "element", NULL);
   if (!*argument) {
     diag_add(diags, "usage", "element needs its name, as in element C[130][7]");
     return false;
   }
-  session->view = shown_view(session);
+  session->at.view = shown_view(session);
   action = view_find_action(session, "element");
   if (action) action->run(session, argument);
-  session->view = view;
+  session->at.view = view;
   if (action) return true;
   view_show(session, view_find("tiles"));
   return view_run(session, "element", argument);
@@ -155,7 +155,7 @@ static bool run_export(Session *session, const char *argument, Diags *diags) {
     diag_add(diags, "usage", "export needs a file: .cu for the kernel, .svg for this screen");
     return false;
   }
-  const Model *model = session->now.picture->model;
+  const Model *model = session_model(session);
   const Emission *emission = emit_model(session->frame, model, model->program);
   const char *text = export_cu(session->frame, emission, model->program, model->target);
   if (disk_write(argument, text)) {

@@ -15,15 +15,15 @@ bool pins_takes(int view) {
 }
 
 bool pins_has(const Session *session, int view) {
-  for (int i = 0; i < session->n_pins; i++)
-    if (session->pin[i].view == view) return true;
+  for (int i = 0; i < session->at.n_pins; i++)
+    if (session->at.pin[i].view == view) return true;
   return false;
 }
 
 void pins_set(Session *session, int view) {
   if (!pins_takes(view) || pins_has(session, view)) return;
-  if (session->n_pins == SESSION_PINS_MAX) session->n_pins--;
-  session->pin[session->n_pins++] = (Pin){.view = view};
+  if (session->at.n_pins == SESSION_PINS_MAX) session->at.n_pins--;
+  session->at.pin[session->at.n_pins++] = (Pin){.view = view};
 }
 
 bool pins_take(Session *session, const char *const *names, int n, Diags *diags) {
@@ -43,9 +43,9 @@ bool pins_take(Session *session, const char *const *names, int n, Diags *diags) 
 
 void pins_drop(Session *session, int view) {
   int n = 0;
-  for (int i = 0; i < session->n_pins; i++)
-    if (session->pin[i].view != view) session->pin[n++] = session->pin[i];
-  session->n_pins = n;
+  for (int i = 0; i < session->at.n_pins; i++)
+    if (session->at.pin[i].view != view) session->at.pin[n++] = session->at.pin[i];
+  session->at.n_pins = n;
 }
 
 // The pinned views that a screen of this size has beside the view at hand, into `out`.
@@ -54,9 +54,9 @@ static int shown_pins(const Session *session, int rows, int cols, int out[SESSIO
                    : cols >= PINS_COLS && rows >= VIEW_ROWS_MIN     ? 1
                                                                     : 0;
   int n = 0;
-  if (!pins_takes(session->view)) return 0;
-  for (int i = 0; i < session->n_pins && n < room; i++)
-    if (session->pin[i].view != session->view) out[n++] = i;
+  if (!pins_takes(session->at.view)) return 0;
+  for (int i = 0; i < session->at.n_pins && n < room; i++)
+    if (session->at.pin[i].view != session->at.view) out[n++] = i;
   return n;
 }
 
@@ -76,15 +76,15 @@ static Rect part_of(Rect in, int i, int n) {
 typedef bool PinStep(Session *session, const ViewBody *body);
 
 static bool as_view(Session *session, int view, int rows, int cols, PinStep *step, Pin *keep) {
-  const int view_here = session->view, rows_here = session->rows, cols_here = session->cols;
+  const int view_here = session->at.view, rows_here = session->rows, cols_here = session->cols;
   const void *prepared_here = session->prepared;
-  session->view = view;
+  session->at.view = view;
   session->rows = rows;
   session->cols = cols;
   session->prepared = keep->shown ? keep->shown->prepared : NULL;
   const bool done = step(session, view_table[view].body);
   if (keep->shown) *keep->shown = *session;
-  session->view = view_here;
+  session->at.view = view_here;
   session->rows = rows_here;
   session->cols = cols_here;
   session->prepared = prepared_here;
@@ -104,10 +104,10 @@ static bool idle(Session *session, const ViewBody *body) {
 void pins_prepare(Session *session, int rows, int cols) {
   int shown[SESSION_PINS_MAX];
   const int n = shown_pins(session, rows, cols, shown);
-  for (int i = 0; i < session->n_pins; i++) session->pin[i].shown = NULL;
+  for (int i = 0; i < session->at.n_pins; i++) session->at.pin[i].shown = NULL;
   const Rect all = {0, 0, rows - FRAME_ROWS, cols - cols / 2 - 1};
   for (int i = 0; i < n; i++) {
-    Pin *pin = &session->pin[shown[i]];
+    Pin *pin = &session->at.pin[shown[i]];
     const Rect part = part_of(all, i, n);
     pin->shown = ARENA_NEW(session->frame, Session);
     as_view(session, pin->view, part.rows - 1 + FRAME_ROWS, part.cols, prepare, pin);
@@ -116,8 +116,8 @@ void pins_prepare(Session *session, int rows, int cols) {
 
 bool pins_idle(Session *session) {
   bool news = false;
-  for (int i = 0; i < session->n_pins; i++) {
-    Pin *pin = &session->pin[i];
+  for (int i = 0; i < session->at.n_pins; i++) {
+    Pin *pin = &session->at.pin[i];
     if (pin->shown)
       news |= as_view(session, pin->view, pin->shown->rows, pin->shown->cols, idle, pin);
   }
@@ -136,19 +136,19 @@ static void draw_pin(Canvas *canvas, Rect part, const Pin *pin) {
 
 void pins_draw(Canvas *canvas, Rect *in, const Session *session) {
   int n = 0, at = 0;
-  for (int i = 0; i < session->n_pins; i++) n += session->pin[i].shown != NULL;
+  for (int i = 0; i < session->at.n_pins; i++) n += session->at.pin[i].shown != NULL;
   if (n == 0) return;
   Rect right = *in;
   *in = rect_take_left(&right, session->cols);
   canvas_vline(canvas, right, 0, 0, right.rows, STYLE_BORDER);
   rect_take_left(&right, 1);
-  for (int i = 0; i < session->n_pins; i++)
-    if (session->pin[i].shown) draw_pin(canvas, part_of(right, at++, n), &session->pin[i]);
+  for (int i = 0; i < session->at.n_pins; i++)
+    if (session->at.pin[i].shown) draw_pin(canvas, part_of(right, at++, n), &session->at.pin[i]);
 }
 
 void pins_click(Session *session, int view) {
-  const int old = session->view;
-  for (int i = 0; i < session->n_pins; i++)
-    if (session->pin[i].view == view) session->pin[i] = (Pin){.view = old};
+  const int old = session->at.view;
+  for (int i = 0; i < session->at.n_pins; i++)
+    if (session->at.pin[i].view == view) session->at.pin[i] = (Pin){.view = old};
   view_show(session, view);
 }

@@ -62,7 +62,7 @@ Requests *requests_start(Arena *arena, const ClientOptions *options, Session *se
   requests->session = session;
   if (options) requests->options = *options;
   requests->client = options ? client_start(options) : NULL;
-  session->worker.present = requests->client != NULL;
+  session->background.worker.present = requests->client != NULL;
   return requests;
 }
 
@@ -101,21 +101,21 @@ static void ask_compile(Requests *requests, const Side *side) {
   ClientRequest ask = {.kind = MESSAGE_COMPILE,
                        .plan = plan_of(requests, side->picture, "explorer"),
                        .want = "ptx,cubin,code,sass",
-                       .keep = side == &session->then,
+                       .keep = side == &session->doc.then,
                        .key = side->picture->key};
   *request = (Request){
       .id = client_submit(requests->client, &ask), .key = ask.key, .schedule = side->pictured};
-  results_begin_compile(&session->results, ask.key)->running = true;
+  results_begin_compile(&session->background.results, ask.key)->running = true;
 }
 
 // A of A|B is compiled after B, so that their instructions can stand beside each other.
 static void tick_other(Requests *requests) {
   Session *session = requests->session;
-  if (!session->comparing) return;
-  uint64_t key = session->then.picture->key;
-  if (key == requests->asked_other || results_compiled(&session->results, key)) return;
+  if (!session->doc.comparing) return;
+  uint64_t key = session->doc.then.picture->key;
+  if (key == requests->asked_other || results_compiled(&session->background.results, key)) return;
   requests->asked_other = key;
-  ask_compile(requests, &session->then);
+  ask_compile(requests, &session->doc.then);
 }
 
 static bool asks_for_key(const Requests *requests, RequestKind kind, uint64_t key) {
@@ -135,7 +135,7 @@ static bool asks_for(const Requests *requests, RequestKind kind) {
 // The kernel with a copy moved, one at a time, so that a schedule that is turned to meanwhile does
 // not wait for all of them.
 static void tick_places(Requests *requests) {
-  PlacedLoads *placed = requests->session->placed;
+  PlacedLoads *placed = requests->session->background.placed;
   int copy, place;
   if (!placed || placed->key != requests->seen_key || asks_for(requests, ASK_PLACE)) return;
   Request *request = free_request(requests);
@@ -160,7 +160,7 @@ static bool is_clock_asked(const void *context, uint64_t key) {
 // The state at hand waits for its cubin, which the cache then has: two processes would compile the
 // same text beside each other.
 static bool is_compiling(const Requests *requests, uint64_t key) {
-  const Compiled *compiled = results_compiled(&requests->session->results, key);
+  const Compiled *compiled = results_compiled(&requests->session->background.results, key);
   return compiled && compiled->running && compiled->registers < 0;
 }
 
@@ -169,16 +169,16 @@ static void ask_clock(Requests *requests, const ClockWanted *wanted) {
   Request *request = free_request(requests);
   if (!request) return;
   arena_reset(requests->scratch);
-  const Model *model = model_build(requests->scratch, &session->targets, &wanted->schedule);
+  const Model *model = model_build(requests->scratch, &session->doc.targets, &wanted->schedule);
   if (!model->ok) {
-    results_add_clock(&session->results, wanted->key, NULL);
+    results_add_clock(&session->background.results, wanted->key, NULL);
     return;
   }
   const ClientRequest ask = {.kind = MESSAGE_COMPILE,
                              .plan = plan_from_model(requests->scratch, model, "clock"),
                              .want = "clock",
                              .state = schedule_record_text(requests->scratch, &wanted->schedule),
-                             .device = &session->device,
+                             .device = &session->background.device,
                              .keep = true,
                              .key = wanted->key};
   *request = (Request){.kind = ASK_CLOCK, .key = ask.key};
@@ -208,30 +208,31 @@ static void leave_clocks(Requests *requests) {
 // Asks for all that the history has of the problem on the GPU at hand, once for each.
 static void ask_known(Requests *requests) {
   Session *session = requests->session;
-  if (!session->device.name[0]) return;
-  const Plan plan = plan_of_problem(&session->now.picture->model->program->problem);
+  if (!session->background.device.name[0]) return;
+  const Plan plan = plan_of_problem(&session_model(session)->program->problem);
   arena_reset(requests->scratch);
   const char *problem = history_problem(requests->scratch, &plan);
-  const uint64_t key = hash_text(hash_text(HASH_START, session->device.name), problem);
+  const uint64_t key = hash_text(hash_text(HASH_START, session->background.device.name), problem);
   Request *request = key == requests->known_key ? NULL : free_request(requests);
   if (!request) return;
   requests->known_key = key;
   at_hand_take_best(session, NULL);
   *request = (Request){.kind = ASK_KNOWN};
-  request->id = client_ask_known(requests->client, session->device.name, problem);
+  request->id = client_ask_known(requests->client, session->background.device.name, problem);
 }
 
 void requests_known_again(Requests *requests) { requests->known_key = 0; }
 
 static bool is_asked(const Requests *requests, uint64_t key) {
-  return key == requests->asked_key || results_compiled(&requests->session->results, key);
+  return key == requests->asked_key ||
+         results_compiled(&requests->session->background.results, key);
 }
 
 int requests_tick(Requests *requests, int64_t now_ms) {
   Session *session = requests->session;
-  uint64_t key = session->now.picture->key;
+  uint64_t key = session->doc.now.picture->key;
   if (requests->client) ask_known(requests);
-  if (!requests->client || !session->worker.can_compile) return -1;
+  if (!requests->client || !session->background.worker.can_compile) return -1;
   if (key != requests->seen_key) {
     requests->seen_key = key;
     requests->rests_since_ms = now_ms;
@@ -241,7 +242,7 @@ int requests_tick(Requests *requests, int64_t now_ms) {
   if (left > 0) return (int)left;
   if (!is_asked(requests, key)) {
     requests->asked_key = key;
-    ask_compile(requests, &session->now);
+    ask_compile(requests, &session->doc.now);
   }
   tick_other(requests);
   tick_places(requests);
@@ -254,10 +255,10 @@ int requests_tick(Requests *requests, int64_t now_ms) {
 static void say_no_gpu(Requests *requests) {
   ClientStatus status;
   client_status(requests->client, 0, &status);
-  const char *told = requests->session->worker.gpu_error, *why = *told ? told
-                                                                 : status.unreachable
-                                                                     ? status.reason
-                                                                     : "the worker is starting";
+  const char *told = requests->session->background.worker.gpu_error,
+             *why = *told                ? told
+                    : status.unreachable ? status.reason
+                                         : "the worker is starting";
   session_say(requests->session, SAID_WARNING, "%s", why);
 }
 
@@ -265,7 +266,7 @@ static bool has_gpu(Requests *requests) {
   Session *session = requests->session;
   if (!requests->client)
     session_say(session, SAID_WARNING, "no worker runs, so nothing can be timed here");
-  else if (!session->worker.gpu[0])
+  else if (!session->background.worker.gpu[0])
     say_no_gpu(requests);
   else
     return true;
@@ -273,7 +274,7 @@ static bool has_gpu(Requests *requests) {
 }
 
 static bool can_bench(Requests *requests) {
-  if (!requests->session->now.reasons) return has_gpu(requests);
+  if (!requests->session->doc.now.reasons) return has_gpu(requests);
   session_say(requests->session, SAID_WARNING,
               "not legal, so there is nothing to time; %s mends it",
               view_key_name(requests->session, "fix"));
@@ -281,35 +282,36 @@ static bool can_bench(Requests *requests) {
 }
 
 static bool is_timed_here(const Session *session, const Schedule *schedule) {
-  const Timed *timed = results_find(&session->results, schedule);
+  const Timed *timed = results_find(&session->background.results, schedule);
   return timed && timed->origin == ORIGIN_MEASURED;
 }
 
 // The first press takes what others have measured just now; the next one measures.
 void requests_bench(Requests *requests) {
   Session *session = requests->session;
-  const Schedule *schedule = &session->now.pictured;
+  const Schedule *schedule = &session->doc.now.pictured;
   Request *request = free_request(requests);
   if (!request || !can_bench(requests)) return;
   arena_reset(requests->scratch);
   ClientRequest ask = {.kind = MESSAGE_BENCH,
-                       .plan = plan_of(requests, session->now.picture, "B"),
+                       .plan = plan_of(requests, session->doc.now.picture, "B"),
                        .state = schedule_record_text(requests->scratch, schedule),
-                       .key = session->now.picture->key,
+                       .key = session->doc.now.picture->key,
                        .share = !is_timed_here(session, schedule) &&
-                                !asks_for_key(requests, ASK_BENCH, session->now.picture->key)};
+                                !asks_for_key(requests, ASK_BENCH, session->doc.now.picture->key)};
   *request = (Request){.kind = ASK_BENCH,
                        .key = ask.key,
                        .n_plans = 1,
-                       .schedule = session->now.pictured,
-                       .schedule_b = session->then.pictured};
-  if (session->comparing) {
-    ask.plan_b = plan_of(requests, session->then.picture, "A");
-    ask.state_b = schedule_record_text(requests->scratch, &session->then.pictured);
+                       .schedule = session->doc.now.pictured,
+                       .schedule_b = session->doc.then.pictured};
+  if (session->doc.comparing) {
+    ask.plan_b = plan_of(requests, session->doc.then.picture, "A");
+    ask.state_b = schedule_record_text(requests->scratch, &session->doc.then.pictured);
     request->n_plans = 2;
   }
   request->id = client_submit(requests->client, &ask);
-  snprintf(session->worker.line, sizeof session->worker.line, "timing begins");
+  snprintf(session->background.worker.line, sizeof session->background.worker.line,
+           "timing begins");
 }
 
 void requests_trace(Requests *requests) {
@@ -317,15 +319,16 @@ void requests_trace(Requests *requests) {
   Request *request = free_request(requests);
   if (!request || !can_bench(requests)) return;
   arena_reset(requests->scratch);
-  const Model *model = session->now.picture->model;
+  const Model *model = session_model(session);
   const Emission *traced = emit_traced(requests->scratch, model);
   const ClientRequest ask = {.kind = MESSAGE_TRACE,
                              .plan = plan_traced(requests->scratch, model, traced, 0),
                              .plan_b = plan_from_model(requests->scratch, model, ""),
-                             .key = session->now.picture->key};
+                             .key = session->doc.now.picture->key};
   *request = (Request){.kind = ASK_TRACE, .key = ask.key};
   request->id = client_submit(requests->client, &ask);
-  snprintf(session->worker.line, sizeof session->worker.line, "tracing begins");
+  snprintf(session->background.worker.line, sizeof session->background.worker.line,
+           "tracing begins");
 }
 
 static void add_access(Request *request, const Picture *picture, int index) {
@@ -340,16 +343,17 @@ void requests_probe(Requests *requests) {
   Session *session = requests->session;
   Request *request = free_request(requests);
   if (!request || !has_gpu(requests)) return;
-  *request = (Request){.kind = ASK_PROBE, .key = session->now.picture->key};
-  add_access(request, session->now.picture, session->site);
-  if (session->comparing)
-    add_access(request, session->then.picture,
-               session_matching_site(session, session->then.picture));
+  *request = (Request){.kind = ASK_PROBE, .key = session->doc.now.picture->key};
+  add_access(request, session->doc.now.picture, session->at.site);
+  if (session->doc.comparing)
+    add_access(request, session->doc.then.picture,
+               session_matching_site(session, session->doc.then.picture));
   if (!request->n_accesses) return;
   const ProbeRequest probe = {request->n_accesses, request->access};
   const ClientRequest ask = {.kind = MESSAGE_PROBE, .probe = &probe, .key = request->key};
   request->id = client_submit(requests->client, &ask);
-  snprintf(session->worker.line, sizeof session->worker.line, "probing begins");
+  snprintf(session->background.worker.line, sizeof session->background.worker.line,
+           "probing begins");
 }
 
 // One value of the sweep; false when it is not legal, timed here already, or nothing can be asked.
@@ -358,7 +362,7 @@ static bool ask_point(Requests *requests, const Schedule *schedule) {
   Request *request = free_request(requests);
   if (!request || is_timed_here(session, schedule)) return false;
   arena_reset(requests->scratch);
-  const Model *model = model_build(requests->scratch, &session->targets, schedule);
+  const Model *model = model_build(requests->scratch, &session->doc.targets, schedule);
   if (!model->ok) return false;
   ClientRequest ask = {.kind = MESSAGE_BENCH,
                        .plan = plan_from_model(requests->scratch, model, "B"),
@@ -372,7 +376,7 @@ static bool ask_point(Requests *requests, const Schedule *schedule) {
 
 void requests_bench_sweep(Requests *requests) {
   Session *session = requests->session;
-  const KnobSweep *sweep = session->sweep;
+  const KnobSweep *sweep = session->background.sweep;
   if (!can_bench(requests)) return;
   int n = 0;
   for (int i = 0; i < sweep->n; i++) {
@@ -414,7 +418,7 @@ void requests_stop_timing(Requests *requests) {
 
 // A history that cannot be kept is said once, when it is first missed.
 static void note_history(Requests *requests) {
-  Results *results = &requests->session->results;
+  Results *results = &requests->session->background.results;
   char error[sizeof results->past_error];
   client_history_error(requests->client, error, sizeof error);
   if (error[0] && !str_equal(error, results->past_error))
@@ -423,7 +427,7 @@ static void note_history(Requests *requests) {
 }
 
 static void take_bench(Requests *requests, const Request *request, const BenchResult *bench) {
-  Results *results = &requests->session->results;
+  Results *results = &requests->session->background.results;
   for (int i = 0; i < bench->n_entries && i < request->n_plans; i++)
     results_add_bench(results, i ? &request->schedule_b : &request->schedule, &bench->entries[i],
                       bench);
@@ -436,7 +440,7 @@ static void take_shared(Requests *requests, const Request *request, const Histor
   Session *session = requests->session;
   arena_reset(requests->scratch);
   const HistoryRow said = history_said(requests->scratch, row);
-  results_add_shared(&session->results, &request->schedule, &said);
+  results_add_shared(&session->background.results, &request->schedule, &said);
   session_say(session, SAID_NOTE, "shared: %.60s; %s repeats",
               history_age(requests->scratch, &said, (int64_t)time(NULL)),
               view_key_name(session, "bench"));
@@ -447,7 +451,7 @@ static void take_probe(Requests *requests, const Request *request, const ProbeRe
   for (int i = 0; i < probe->n && i < request->n_accesses; i++) {
     const ProbeResult *result = &probe->result[i];
     if (result->ok && result->clocks > 0)
-      results_add_probe(&session->results, &request->access[i], result);
+      results_add_probe(&session->background.results, &request->access[i], result);
     else
       session_say(session, SAID_ERROR, "%.300s", result->error ? result->error : "not measured");
   }
@@ -455,7 +459,7 @@ static void take_probe(Requests *requests, const Request *request, const ProbeRe
 
 static void take_trace(Requests *requests, const Request *request, const TraceResult *trace) {
   if (trace->ok)
-    results_add_trace(&requests->session->results, request->key, trace);
+    results_add_trace(&requests->session->background.results, request->key, trace);
   else
     session_say(requests->session, SAID_ERROR, "%.300s",
                 trace->error ? trace->error : "not traced");
@@ -463,19 +467,19 @@ static void take_trace(Requests *requests, const Request *request, const TraceRe
 
 static void take_place(Requests *requests, const Request *request, const CompileResult *result,
                        const char *error) {
-  placed_loads_take(requests->session->placed, request->key, request->copy, request->place, result,
-                    error);
+  placed_loads_take(requests->session->background.placed, request->key, request->copy,
+                    request->place, result, error);
 }
 
 // A text that does not compile has no number, and neither has a kernel that cannot be played.
 static void take_clock(Requests *requests, const Request *request, const ClientEvent *event) {
   const ClockNumber *number = event->clock;
-  results_add_clock(&requests->session->results, request->key,
+  results_add_clock(&requests->session->background.results, request->key,
                     number && !number->why_not ? &number->speed : NULL);
 }
 
 static void take_result(Requests *requests, const Request *request, const ClientEvent *event) {
-  Results *results = &requests->session->results;
+  Results *results = &requests->session->background.results;
   if (request->kind == ASK_CLOCK) {
     take_clock(requests, request, event);
     return;
@@ -512,7 +516,8 @@ static void take_error(Requests *requests, const Request *request, const Message
       request->kind == ASK_KNOWN)
     return;
   if (request->kind == ASK_CLOCK) {
-    if (message->error != ERROR_CANCELLED) results_add_clock(&session->results, request->key, NULL);
+    if (message->error != ERROR_CANCELLED)
+      results_add_clock(&session->background.results, request->key, NULL);
     return;
   }
   if (is_on_gpu(request)) {
@@ -525,16 +530,17 @@ static void take_error(Requests *requests, const Request *request, const Message
   }
   if (message->error == ERROR_NO_TOOL && str_equal(message->what ? message->what : "", "sass"))
     return;
-  Compiled *compiled = results_begin_compile(&session->results, request->key);
+  Compiled *compiled = results_begin_compile(&session->background.results, request->key);
   if (!compiled->ptx) compiled->error = str_sanitise(compiled->arena, message->text);
 }
 
 static void take_machine(Session *session, const Message *message) {
-  session->worker.can_compile = message->can_compile;
-  snprintf(session->worker.gpu, sizeof session->worker.gpu, "%.90s",
+  session->background.worker.can_compile = message->can_compile;
+  snprintf(session->background.worker.gpu, sizeof session->background.worker.gpu, "%.90s",
            message->gpu ? message->gpu : "");
   const char *why = message->gpu ? "" : message->gpu_error ? message->gpu_error : "no GPU here";
-  snprintf(session->worker.gpu_error, sizeof session->worker.gpu_error, "%.150s", why);
+  snprintf(session->background.worker.gpu_error, sizeof session->background.worker.gpu_error,
+           "%.150s", why);
   const Device device = client_device(message);
   at_hand_take(session, &device);
 }
@@ -544,19 +550,17 @@ static void take_progress(Session *session, const Request *request, const Messag
       [ASK_BENCH] = "timing", [ASK_TRACE] = "tracing", [ASK_PROBE] = "probing"};
   if (!request || !is_on_gpu(request)) return;
   if (message->kind == MESSAGE_QUEUED)
-    snprintf(session->worker.line, sizeof session->worker.line,
-             "%d requests come first, about "
-             "%.0f s",
-             (int)message->place, message->seconds);
+    snprintf(session->background.worker.line, sizeof session->background.worker.line,
+             "%d before us, about %.0f s", (int)message->place, message->seconds);
   else
-    snprintf(session->worker.line, sizeof session->worker.line, "%s: %.60s %.0f %%",
-             words[request->kind], message->stage, 100 * message->fraction);
+    snprintf(session->background.worker.line, sizeof session->background.worker.line,
+             "%s: %.60s %.0f %%", words[request->kind], message->stage, 100 * message->fraction);
 }
 
 static void take_done(Requests *requests, Request *request) {
   if (!request) return;
-  if (is_on_gpu(request)) requests->session->worker.line[0] = '\0';
-  Results *results = &requests->session->results;
+  if (is_on_gpu(request)) requests->session->background.worker.line[0] = '\0';
+  Results *results = &requests->session->background.results;
   if (request->kind == ASK_PLACE) take_place(requests, request, NULL, NULL);
   if (request->kind == ASK_COMPILE) results_begin_compile(results, request->key)->running = false;
   bool is_news = request->kind == ASK_BENCH && results->past_known;

@@ -30,7 +30,7 @@ void requests_bench(Requests *requests);
 void requests_probe(Requests *requests);
 // Trace block 0 of the present schedule.
 void requests_trace(Requests *requests);
-// Verify and time every legal value of session->sweep that was not timed here yet.
+// Verify and time every legal value of session->background.sweep that was not timed here yet.
 void requests_bench_sweep(Requests *requests);
 // Asks for the newest rows of the history.
 void requests_history(Requests *requests);

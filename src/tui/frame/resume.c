@@ -24,10 +24,10 @@ static const char *script_path(Arena *arena) { return disk_path(arena, DISK_STAT
 
 // Every knob that A has otherwise, the defaults among them.
 static void add_comparison(Str *out, const Session *session) {
-  const Schedule *then = &session->then.pictured;
+  const Schedule *then = &session->doc.then.pictured;
   int n = 0;
   for (int i = 0; i < KNOB_COUNT; i++)
-    if (schedule_differs(then, &session->now.schedule, (KnobId)i))
+    if (schedule_differs(then, &session->doc.now.schedule, (KnobId)i))
       str_printf(out, "%s%s=%s", n++ ? "," : ":compare ", knob_table[i].name,
                  knob_value_text(out->arena, then, (KnobId)i));
   str_add(out, n ? "\n" : "");
@@ -36,10 +36,10 @@ static void add_comparison(Str *out, const Session *session) {
 // The commands that lead back: ladder, rung, state, what it is compared with, view.
 static const char *script_text(Arena *arena, const Session *session) {
   Str out = str_new(arena);
-  str_printf(&out, ":ladder %s\n:rung %s\n:state %s\n", session->ladder->name,
+  str_printf(&out, ":ladder %s\n:rung %s\n:state %s\n", session->doc.ladder->name,
              session_rung(session)->name, session_state_text(arena, session));
-  if (session->comparing) add_comparison(&out, session);
-  str_printf(&out, ":view %s\n", view_table[session->view].name);
+  if (session->doc.comparing) add_comparison(&out, session);
+  str_printf(&out, ":view %s\n", view_table[session->at.view].name);
   return out.text;
 }
 

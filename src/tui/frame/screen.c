@@ -21,8 +21,8 @@
 // ---- preparing ---------------------------------------------------------------------------------
 
 void view_prepare(Session *session, int rows, int cols) {
-  const ViewBody *body = view_table[session->view].body;
-  session->subject = NULL;  // it lay in the frame before
+  const ViewBody *body = view_table[session->at.view].body;
+  session->at.subject = NULL;  // it lay in the frame before
   session_prepare(session, rows, pins_cols(session, rows, cols), body->estimates);
   palette_prepare(session);
   view_take_subject(session);
@@ -31,7 +31,7 @@ void view_prepare(Session *session, int rows, int cols) {
 }
 
 bool view_idle(Session *session, bool *news) {
-  const ViewBody *body = view_table[session->view].body;
+  const ViewBody *body = view_table[session->at.view].body;
   *news = body->idle && body->idle(session);
   *news |= pins_idle(session);
   return *news || session_idle(session);
@@ -41,18 +41,18 @@ bool view_idle(Session *session, bool *news) {
 
 // The marks of the last edit fade with every key that is not an edit itself.
 static void fade(Session *session) {
-  if (session->change < CHANGE_GONE) session->change++;
+  if (session->at.change < CHANGE_GONE) session->at.change++;
 }
 
 // Whether the key is a letter that the view takes into its filter; those that move in a text,
 // search it or leave it stay what they are.
 static bool begins_filter(const Session *session, Key key) {
   const bool letter = (key >= 'a' && key <= 'z') || (key >= 'A' && key <= 'Z');
-  return view_table[session->view].body->filters && letter && !strchr("jkgGnNq", (int)key);
+  return view_table[session->at.view].body->filters && letter && !strchr("jkgGnNq", (int)key);
 }
 
 void view_key(Session *session, Key key) {
-  if (session->prompt != PROMPT_NONE) {
+  if (session->prompt.kind != PROMPT_NONE) {
     palette_key(session, key);
     return;
   }
@@ -60,34 +60,34 @@ void view_key(Session *session, Key key) {
     palette_filter(session, key);
     return;
   }
-  const char *action = keymap_action(session->keymap, view_table[session->view].name, key);
-  if (session->fresh && key == KEY_CODE_ENTER) action = "view lesson";
-  bool asked = session->asked_quit;
-  session->fresh = false;
-  session->message[0] = '\0';
+  const char *action = keymap_action(session->keymap, view_table[session->at.view].name, key);
+  if (session->prompt.fresh && key == KEY_CODE_ENTER) action = "view lesson";
+  bool asked = session->prompt.asked_quit;
+  session->prompt.fresh = false;
+  session->prompt.message[0] = '\0';
   fade(session);
   char name[KEY_PRINT_MAX];
   if (action)
     view_run(session, action, NULL);
-  else if (!view_table[session->view].body->filters)
+  else if (!view_table[session->at.view].body->filters)
     session_say(session, SAID_NOTE, "%s does nothing here; %s lists the keys", key_print(key, name),
                 view_key_name(session, "view help"));
-  if (asked) session->asked_quit = false;
+  if (asked) session->prompt.asked_quit = false;
 }
 
 void view_paste(Session *session, const char *text) {
-  const ViewBody *body = view_table[session->view].body;
-  if (session->prompt == PROMPT_NONE && body->paste) {
-    session->message[0] = '\0';
+  const ViewBody *body = view_table[session->at.view].body;
+  if (session->prompt.kind == PROMPT_NONE && body->paste) {
+    session->prompt.message[0] = '\0';
     body->paste(session, text);
     return;
   }
-  if (session->prompt == PROMPT_NONE) {
-    session->prompt = PROMPT_COMMAND;
-    textfield_set(&session->field, "");
+  if (session->prompt.kind == PROMPT_NONE) {
+    session->prompt.kind = PROMPT_COMMAND;
+    textfield_set(&session->prompt.field, "");
   }
-  bool changed = textfield_insert(&session->field, text);
-  if (changed && session->prompt == PROMPT_FIELD) body->typed(session, TEXTFIELD_CHANGED);
+  bool changed = textfield_insert(&session->prompt.field, text);
+  if (changed && session->prompt.kind == PROMPT_FIELD) body->typed(session, TEXTFIELD_CHANGED);
 }
 
 void view_mouse(Session *session, const Canvas *canvas, const Event *event) {
@@ -96,9 +96,9 @@ void view_mouse(Session *session, const Canvas *canvas, const Event *event) {
   if (event->mouse != MOUSE_PRESS) return;
   const Spot *spot = canvas_spot_at(canvas, event->row, event->col);
   if (!spot) return;
-  const ViewBody *body = view_table[session->view].body;
-  session->message[0] = '\0';
-  session->fresh = false;
+  const ViewBody *body = view_table[session->at.view].body;
+  session->prompt.message[0] = '\0';
+  session->prompt.fresh = false;
   fade(session);
   if (spot->what == SPOT_TAB)
     view_show(session, spot->value);
@@ -119,11 +119,11 @@ void view_mouse(Session *session, const Canvas *canvas, const Event *event) {
 // Its key, and its title where `titled`.
 static int draw_tab(Canvas *canvas, Rect row, int col, const Session *session, int i, bool titled) {
   const View *view = &view_table[i];
-  bool here = i == session->view;
+  bool here = i == session->at.view;
   int begin = col;
   char action[40], name[KEY_PRINT_MAX];
   snprintf(action, sizeof action, "view %s", view->name);
-  Key key = keymap_key(session->keymap, view_table[session->view].name, action);
+  Key key = keymap_key(session->keymap, view_table[session->at.view].name, action);
   if (key != KEY_NONE) col = canvas_text(canvas, row, 0, col, STYLE_KEY, key_print(key, name));
   if (titled)
     col = canvas_text(canvas, row, 0, col + (key != KEY_NONE), here ? STYLE_TITLE : STYLE_TEXT,
@@ -136,7 +136,7 @@ static int draw_tab(Canvas *canvas, Rect row, int col, const Session *session, i
 
 static bool has_tab(const Session *session, int view) {
   const ViewBody *body = view_table[view].body;
-  return view == session->view || !body->present || body->present(session);
+  return view == session->at.view || !body->present || body->present(session);
 }
 
 static int title_cols(int view) { return 1 + utf8_columns(view_table[view].title); }
@@ -153,7 +153,7 @@ static int next_title(const Session *session, const bool titled[SESSION_VIEWS_MA
 // A title is written whole or not at all: the present view's first, then as many as fit. Returns
 // the columns that are left.
 static int choose_titles(const Session *session, int cols, bool titled[SESSION_VIEWS_MAX]) {
-  for (int next = session->view; next >= 0 && title_cols(next) <= cols;
+  for (int next = session->at.view; next >= 0 && title_cols(next) <= cols;
        next = next_title(session, titled)) {
     titled[next] = true;
     cols -= title_cols(next);
@@ -181,13 +181,13 @@ static void draw_tabs(Canvas *canvas, Rect row, const Session *session) {
 // "11 of 18": the number that one types, and that of the main line's last rung; "24, a side
 // branch".
 static void rung_place(const Session *session, char *out, size_t size) {
-  const Ladder *ladder = session->ladder;
+  const Ladder *ladder = session->doc.ladder;
   int last = ladder->n_rungs - 1;
   while (last > 0 && ladder->rung[last].aside) last--;
   if (session_rung(session)->aside)
-    snprintf(out, size, "%d, a side branch", session->rung);
+    snprintf(out, size, "%d, a side branch", session->doc.rung);
   else
-    snprintf(out, size, "%d of %d", session->rung, last);
+    snprintf(out, size, "%d of %d", session->doc.rung, last);
 }
 
 // "fp32 · 7 of 18 · double_buffer +2 edits"; "fp32 · own schedule, 7 knobs from rung 1" where no
@@ -195,12 +195,12 @@ static void rung_place(const Session *session, char *out, size_t size) {
 static int draw_standing(Canvas *canvas, Rect row, const Session *session) {
   int edits = session_edits(session);
   char place[48];
-  int col = canvas_text(canvas, row, 0, 1, STYLE_ACCENT, session->ladder->name);
+  int col = canvas_text(canvas, row, 0, 1, STYLE_ACCENT, session->doc.ladder->name);
   col = canvas_text(canvas, row, 0, col, STYLE_DIM, " · ");
   if (session_departures(session) > SESSION_FAR) {
     col = canvas_text(canvas, row, 0, col, STYLE_TITLE, "own schedule");
     return canvas_printf(canvas, row, 0, col, STYLE_DIM, ", %d knobs from rung %d", edits,
-                         session->rung);
+                         session->doc.rung);
   }
   rung_place(session, place, sizeof place);
   col = canvas_text(canvas, row, 0, col, STYLE_TEXT, place);
@@ -215,15 +215,15 @@ static int draw_standing(Canvas *canvas, Rect row, const Session *session) {
 static int draw_sides(Canvas *canvas, Rect row, const Session *session, int room) {
   char b[160];
   const int edits = session_edits(session);
-  int n =
-      session_departures(session) > SESSION_FAR
-          ? snprintf(b, sizeof b, "B = own schedule")
-          : snprintf(b, sizeof b, "B = rung %d %.100s", session->rung, session_rung(session)->name);
+  int n = session_departures(session) > SESSION_FAR
+              ? snprintf(b, sizeof b, "B = own schedule")
+              : snprintf(b, sizeof b, "B = rung %d %.100s", session->doc.rung,
+                         session_rung(session)->name);
   if (edits && n < (int)sizeof b)
     snprintf(b + n, sizeof b - (size_t)n, " +%d edit%s", edits, plural_s(edits));
-  char a[sizeof session->then_name + 8];
-  snprintf(a, sizeof a, "A = %s", session->then_name);
-  int col = canvas_text(canvas, row, 0, 1, STYLE_ACCENT, session->ladder->name) + 1;
+  char a[sizeof session->doc.then_name + 8];
+  snprintf(a, sizeof a, "A = %s", session->doc.then_name);
+  int col = canvas_text(canvas, row, 0, 1, STYLE_ACCENT, session->doc.ladder->name) + 1;
   const int left = room - col - 2 - utf8_columns(b);
   const int cols = utf8_columns(a) < left ? utf8_columns(a) : left;
   if (cols > 4) col = canvas_fit(canvas, row, 0, col, cols, ALIGN_LEFT, STYLE_SIDE_A, a) + 2;
@@ -233,10 +233,10 @@ static int draw_sides(Canvas *canvas, Rect row, const Session *session, int room
 // "‹ BUFFER_COUNT 4 ›" at the right end of `row`, where it has room behind column `col`.
 static void draw_knob_in_hand(Canvas *canvas, Rect row, int col, const Session *session) {
   char text[64];
-  if (session->knob < 0) return;
-  const char *value = session->knob_value;
+  if (session->at.knob < 0) return;
+  const char *value = session->at.knob_value;
   snprintf(text, sizeof text, "%s %s %.20s %s", canvas->ascii ? "<" : "‹",
-           knob_table[session->knob].name, value, canvas->ascii ? ">" : "›");
+           knob_table[session->at.knob].name, value, canvas->ascii ? ">" : "›");
   const int begin = row.cols - utf8_columns(text);
   if (begin < col + 2) return;
   const Rect area = {row.row, row.col + begin, 1, utf8_columns(text)};
@@ -246,7 +246,7 @@ static void draw_knob_in_hand(Canvas *canvas, Rect row, int col, const Session *
 }
 
 static void draw_state(Canvas *canvas, Rect row, const Session *session) {
-  const int teller = session->subject ? session->kernel_view : session->view;
+  const int teller = session->at.subject ? session->at.kernel_view : session->at.view;
   const ViewBody *body = view_table[teller].body;
   const char *other = body->standing ? body->standing(session) : NULL;
   if (other) {
@@ -254,13 +254,13 @@ static void draw_state(Canvas *canvas, Rect row, const Session *session) {
     return;
   }
   char problem[64], right[112];
-  const Target *target = target_find(&session->targets, session->now.schedule.target, NULL);
+  const Target *target = target_find(&session->doc.targets, session->doc.now.schedule.target, NULL);
   snprintf(right, sizeof right, "  %s  %s ",
-           view_problem(session, &session->now.schedule, problem, sizeof problem),
-           target ? target->name : session->now.schedule.target);
+           view_problem(session, &session->doc.now.schedule, problem, sizeof problem),
+           target ? target->name : session->doc.now.schedule.target);
   int width = utf8_columns(right);
-  const int col = session->comparing ? draw_sides(canvas, row, session, row.cols - width)
-                                     : draw_standing(canvas, row, session);
+  const int col = session->doc.comparing ? draw_sides(canvas, row, session, row.cols - width)
+                                         : draw_standing(canvas, row, session);
   if (col > row.cols - width) return;
   canvas_text(canvas, row, 0, row.cols - width, STYLE_TEXT, right);
   draw_knob_in_hand(canvas, rect_take_left(&row, row.cols - width), col, session);
@@ -271,23 +271,23 @@ enum { REASON_ROWS_MAX = 4, REASON_SCREEN_ROWS = 20 };
 // Writes what mends the schedule; returns the column after it.
 static int draw_mending(Canvas *canvas, Rect row, const Session *session) {
   char name[KEY_PRINT_MAX];
-  Key key = keymap_key(session->keymap, view_table[session->view].name, "fix");
+  Key key = keymap_key(session->keymap, view_table[session->at.view].name, "fix");
   int col = canvas_text(canvas, row, 0, 1, STYLE_BAD, "not legal") + 1;
-  if (!session->has_fix || key == KEY_NONE) return col;
+  if (!session->doc.has_fix || key == KEY_NONE) return col;
   col = canvas_text(canvas, row, 0, col, STYLE_KEY, key_print(key, name));
-  return canvas_printf(canvas, row, 0, col, STYLE_ACCENT, ": %s", session->fix_text) + 2;
+  return canvas_printf(canvas, row, 0, col, STYLE_ACCENT, ": %s", session->doc.fix_text) + 2;
 }
 
 // A sentence that is longer than the row goes on under its beginning.
 static int reason_rows(const Session *session, Rect screen, int col) {
   if (screen.rows < REASON_SCREEN_ROWS) return 1;
-  int rows = canvas_wrap_rows(session->now.reasons->first->text, screen.cols - col - 1);
+  int rows = canvas_wrap_rows(session->doc.now.reasons->first->text, screen.cols - col - 1);
   return rows < REASON_ROWS_MAX ? rows : REASON_ROWS_MAX;
 }
 
 static void draw_reasons(Canvas *canvas, Rect in, const Session *session) {
   int col = draw_mending(canvas, in, session);
-  const char *text = session->now.reasons->first->text;
+  const char *text = session->doc.now.reasons->first->text;
   Rect body = {in.row, in.col + col, in.rows, in.cols - col - 1};
   if (in.rows > 1)
     canvas_wrap(canvas, body, STYLE_TEXT, text);
@@ -298,7 +298,8 @@ static void draw_reasons(Canvas *canvas, Rect in, const Session *session) {
 static void draw_message(Canvas *canvas, Rect row, const Session *session) {
   static const Style styles[] = {
       [SAID_NOTE] = STYLE_NOTE, [SAID_WARNING] = STYLE_WARN, [SAID_ERROR] = STYLE_BAD};
-  canvas_fit(canvas, row, 0, 1, row.cols - 1, ALIGN_LEFT, styles[session->said], session->message);
+  canvas_fit(canvas, row, 0, 1, row.cols - 1, ALIGN_LEFT, styles[session->prompt.said],
+             session->prompt.message);
 }
 
 // The short name of a key: arrows are drawn as such, but not in ASCII, where '<' is a key of its
@@ -316,7 +317,7 @@ static const char *hint_key(const Canvas *canvas, Key key, char name[KEY_PRINT_M
 
 // A click on an action: its place among the view's own, the global ones behind them.
 static int spot_of(const Session *session, const Action *action) {
-  const ViewBody *body = view_table[session->view].body;
+  const ViewBody *body = view_table[session->at.view].body;
   for (int i = 0; i < body->n_actions; i++)
     if (&body->actions[i] == action) return i;
   return body->n_actions + (int)(action - global_actions);
@@ -324,7 +325,7 @@ static int spot_of(const Session *session, const Action *action) {
 
 // The action whose key is named beside this one's: of the same table, itself where it has none.
 static const Action *pair_of(const Session *session, const Action *action) {
-  const ViewBody *body = view_table[session->view].body;
+  const ViewBody *body = view_table[session->at.view].body;
   if (!action->pair) return action;
   const bool own = spot_of(session, action) < body->n_actions;
   const Action *pair = own ? view_find_in(body->actions, body->n_actions, action->pair)
@@ -341,7 +342,7 @@ typedef struct HintKeys {
 // False when no key leads to the action.
 static bool hint_keys(const Canvas *canvas, const Session *session, const Action *action,
                       HintKeys *keys) {
-  const char *context = view_table[session->view].name;
+  const char *context = view_table[session->at.view].name;
   char name[KEY_PRINT_MAX];
   Key key = keymap_key(session->keymap, context, action->name);
   Key other = action->pair ? keymap_key(session->keymap, context, action->pair) : KEY_NONE;
@@ -371,7 +372,7 @@ static int draw_hint(Canvas *canvas, Rect row, int col, const Session *session,
 
 // The footer's word for an action of the view now; NULL: the footer leaves it out.
 static const char *own_label(const Session *session, const Action *action) {
-  const ViewBody *body = view_table[session->view].body;
+  const ViewBody *body = view_table[session->at.view].body;
   return action->label && body->hint ? body->hint(session, action) : action->label;
 }
 
@@ -385,9 +386,10 @@ static bool is_of_schedule(const Action *action) {
 }
 
 static const char *global_label(const Session *session, const Action *action) {
-  if (session->subject && is_of_schedule(action)) return NULL;
-  if (session->subject && session->view != session->kernel_view && str_equal(action->name, "back"))
-    return view_table[session->kernel_view].title;
+  if (session->at.subject && is_of_schedule(action)) return NULL;
+  if (session->at.subject && session->at.view != session->at.kernel_view &&
+      str_equal(action->name, "back"))
+    return view_table[session->at.kernel_view].title;
   return str_equal(action->name, "quit") ? NULL : action->label;
 }
 
@@ -406,7 +408,7 @@ static void draw_hints(Canvas *canvas, Rect row, int *col, int *left, const Sess
 // A view that filters has a footer of its own; its way out leads back.
 static void draw_filter_footer(Canvas *canvas, Rect row, const Session *session) {
   enum { BACK_COLS = 8 };
-  const char *context = view_table[session->view].name;
+  const char *context = view_table[session->at.view].name;
   char help[KEY_PRINT_MAX];
   key_print(keymap_key(session->keymap, context, "view help"), help);
   const Action *quit = view_find_action(session, "quit");
@@ -418,12 +420,12 @@ static void draw_filter_footer(Canvas *canvas, Rect row, const Session *session)
 // At most eight, on a wide screen ten, the view's own first; the way out has the right end to
 // itself.
 static void draw_footer(Canvas *canvas, Rect row, const Session *session) {
-  if (view_table[session->view].body->filters) {
+  if (view_table[session->at.view].body->filters) {
     draw_filter_footer(canvas, row, session);
     return;
   }
   enum { HINTS_MAX = 8, HINTS_WIDE_MAX = 10, WIDE_COLS = 110, QUIT_COLS = 8 };
-  const ViewBody *body = view_table[session->view].body;
+  const ViewBody *body = view_table[session->at.view].body;
   const Action *quit = view_find_action(session, "quit");
   int most = row.cols < WIDE_COLS ? HINTS_MAX : HINTS_WIDE_MAX;
   int col = 1, left = most - 1 - (body->move_label != NULL) - (body->pane_label != NULL);
@@ -454,18 +456,18 @@ void view_draw(Canvas *canvas, const Session *session) {
   draw_tabs(canvas, rect_take_top(&rest, 1), session);
   draw_state(canvas, rect_take_top(&rest, 1), session);
   Rect footer = rect_take_bottom(&rest, 1);
-  bool only_note = session->said == SAID_NOTE || !session->message[0];
-  bool reasons = session->now.reasons && only_note;
+  bool only_note = session->prompt.said == SAID_NOTE || !session->prompt.message[0];
+  bool reasons = session->doc.now.reasons && only_note;
   int says = reasons ? reason_rows(session, rest, draw_mending(canvas, (Rect){0}, session))
-                     : session->message[0] != '\0';
+                     : session->prompt.message[0] != '\0';
   Rect message = rect_take_bottom(&rest, says);
   pins_draw(canvas, &rest, session);
-  view_table[session->view].body->draw(canvas, rest, session);
+  view_table[session->at.view].body->draw(canvas, rest, session);
   if (reasons)
     draw_reasons(canvas, message, session);
-  else if (session->message[0])
+  else if (session->prompt.message[0])
     draw_message(canvas, message, session);
-  if (session->prompt != PROMPT_NONE)
+  if (session->prompt.kind != PROMPT_NONE)
     palette_draw(canvas, canvas_rect(canvas), session);
   else
     draw_footer(canvas, footer, session);

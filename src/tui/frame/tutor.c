@@ -132,7 +132,7 @@ static void compute(Tutor *tutor) {
 static void go_to_rung(struct Session *session, const LessonStep *step) {
   Diags ignored = diags_new(session->frame);
   if (!step->rung) return;
-  if (session->ladder != step->ladder) session_go_ladder(session, step->ladder->name, &ignored);
+  if (session->doc.ladder != step->ladder) session_go_ladder(session, step->ladder->name, &ignored);
   session_go_rung(session, (int)(step->rung - step->ladder->rung));
 }
 
@@ -172,21 +172,21 @@ static void seek_site(struct Session *session, const ViewBody *body, const Site 
 
 // Lets the view do what the step asks of it; each action finds what the one before prepared.
 static void act(struct Session *session, const ViewBody *body, const LessonStep *step) {
-  Prompt prompt = session->prompt;  // what is being typed is somebody's guess
+  Prompt prompt = session->prompt.kind;  // what is being typed is somebody's guess
   for (int i = 0; i < step->n_do; i++) {
     const char *call = tutor_of(session)->facts.does[i], *argument = strchr(call, ' ');
     if (body->prepare) body->prepare(session);
     action_of(step->view, step->does[i])->run(session, argument ? argument + 1 : NULL);
   }
-  session->prompt = prompt;
+  session->prompt.kind = prompt;
 }
 
 // The cursor of a view to what the step is about.
 static void point_view(struct Session *session, const char *name, const LessonStep *step) {
-  int view = session->view;
-  session->view = view_find(name);
-  const ViewBody *body = view_table[session->view].body;
-  *session_view_state(session) = (ViewState){0};
+  int view = session->at.view;
+  session->at.view = view_find(name);
+  const ViewBody *body = view_table[session->at.view].body;
+  view_choose_nothing(session);
   if (body->enter) body->enter(session);
   if (body->prepare) body->prepare(session);
   if (step->line)
@@ -194,13 +194,13 @@ static void point_view(struct Session *session, const char *name, const LessonSt
   else if (step->site && session_site(session))
     seek_site(session, body, session_site(session));
   if (str_equal(name, step->view)) act(session, body, step);
-  session->view = view;
+  session->at.view = view;
   session->prepared = NULL;
 }
 
 // The site that the step names, in the picture of now: the answer's knobs may have made another.
 static void choose_site(struct Session *session, const LessonStep *step) {
-  const Model *model = session->now.picture->model;
+  const Model *model = session_model(session);
   FactScene scene = {session->frame, &tutor_of(session)->world.facts, model, NULL};
   Diags ignored = diags_new(session->frame);
   FactValue site;
@@ -208,18 +208,18 @@ static void choose_site(struct Session *session, const LessonStep *step) {
   const char *text = arena_printf(session->frame, "site %s", step->site);
   if (!fact_compute(&scene, text, &site, &ignored)) return;
   for (int i = 0; i < model->n_sites; i++)
-    if (model->site[i].text == site.word) session->site = i;
+    if (model->site[i].text == site.word) session->at.site = i;
   for (int i = 0; i < model->global.n; i++)
-    if (model->global.site[i].text == site.word) session->site = model->n_sites + i;
+    if (model->global.site[i].text == site.word) session->at.site = model->n_sites + i;
 }
 
 static void point(struct Session *session, const LessonStep *step) {
   const char *view = tutor_view(tutor_of(session));
   choose_site(session, step);
-  session->phase = 0;
+  session->at.phase = 0;
   point_view(session, view, step);
   // A view that seeks a line may select what stands on it: what the step names goes before.
-  if (step->knob != KNOB_NONE) session->knob = step->knob;
+  if (step->knob != KNOB_NONE) session->at.knob = step->knob;
   choose_site(session, step);
 }
 
@@ -237,7 +237,7 @@ static const Schedule *wanted(const Tutor *tutor) {
 
 // A is what the step names; else, where the answer is about other knobs, the step itself.
 static void compare(struct Session *session, const LessonStep *step) {
-  bool turned = !schedule_same(&step->schedule, &session->now.schedule);
+  bool turned = !schedule_same(&step->schedule, &session->doc.now.schedule);
   session_compare_off(session);
   if (step->compares)
     session_compare(session, &step->then, step->then_name);
@@ -251,16 +251,16 @@ static void show(struct Session *session) {
   go_to_rung(session, step);
   session_set_schedule(session, wanted(tutor));
   compare(session, step);
-  session->message[0] = '\0';
-  session->arrived = false;       // the step tells its own story
-  session->change = CHANGE_GONE;  // the step before is nothing to hold this one against
+  session->prompt.message[0] = '\0';
+  session->at.arrived = false;       // the step tells its own story
+  session->at.change = CHANGE_GONE;  // the step before is nothing to hold this one against
   point(session, step);
-  if (session->said != SAID_ERROR) session->message[0] = '\0';
+  if (session->prompt.said != SAID_ERROR) session->prompt.message[0] = '\0';
 }
 
 // The text from its first line on, or its end where it is longer than its part of the screen.
 static void scroll(struct Session *session, int line) {
-  session->state[view_find("lesson")].cursor = line;
+  session->at.state[view_find("lesson")].cursor = line;
 }
 
 static void enter_step(struct Session *session, int step) {
@@ -290,7 +290,7 @@ bool tutor_open_at(struct Session *session, int lesson, int step) {
   int n = tutor->lesson[lesson]->n_steps;
   int to = step > 0 ? step - 1 : tutor->mark[lesson].step;
   tutor->run = (LessonRun){.lesson = tutor->lesson[lesson], .held = tutor->run.held};
-  session->narrated = true;
+  session->doc.narrated = true;
   tutor->list_at = lesson;
   enter_step(session, to < 0 || to >= n ? 0 : to);
   return true;
@@ -336,7 +336,7 @@ static void show_answer(struct Session *session) {
 static void judge(struct Session *session, Verdict verdict) {
   Tutor *tutor = tutor_of(session);
   tutor->verdict = verdict;
-  tutor->judged = session->now.schedule;
+  tutor->judged = session->doc.now.schedule;
   if (tutor->run.held)
     tutor->verdict.text = arena_printf(tutor->arena, "%s: your guess is in", tutor->run.guess);
   if (tutor->run.held || verdict.fact != FACT_RIGHT) return;
@@ -358,7 +358,7 @@ void tutor_guess_schedule(struct Session *session) {
   if (!step || tutor->error || step->ask.kind != ASK_MAKE) return;
   snprintf(tutor->run.guess, sizeof tutor->run.guess, "your schedule");
   judge(session, lesson_check_schedule(tutor->arena, &tutor->world, step, &tutor->facts,
-                                       &session->now.schedule));
+                                       &session->doc.now.schedule));
 }
 
 void tutor_reveal(struct Session *session) {
@@ -387,7 +387,7 @@ void tutor_release(struct Session *session) {
 
 int tutor_edits(const struct Session *session) {
   const LessonStep *step = tutor_step(tutor_of(session));
-  return step ? schedule_distance(&session->now.schedule, wanted(tutor_of(session))) : 0;
+  return step ? schedule_distance(&session->doc.now.schedule, wanted(tutor_of(session))) : 0;
 }
 
 void tutor_restore(struct Session *session) {

@@ -33,17 +33,32 @@ int view_find(const char *name) {
   return -1;
 }
 
-void *view_own(const Session *session, const ViewBody *body) {
+static int index_of(const ViewBody *body) {
   int i = 0;
   while (view_table[i].body != body) i++;
-  return session->own[i];
+  return i;
+}
+
+void *view_own(const Session *session, const ViewBody *body) {
+  return session->at.own[index_of(body)];
+}
+
+void *view_chosen(const Session *session, const ViewBody *body) {
+  return session->at.chosen[index_of(body)];
+}
+
+void view_choose_nothing(Session *session) {
+  const int view = session->at.view;
+  const size_t bytes = view_table[view].body->chosen_bytes;
+  session->at.state[view] = (ViewState){0};
+  if (bytes) memset(session->at.chosen[view], 0, bytes);
 }
 
 const void *view_prepared(Session *session) { return session->prepared; }
 
 void view_take_subject(Session *session) {
-  const ViewBody *from = view_table[session->kernel_view].body;
-  session->subject = from->subject ? from->subject(session) : NULL;
+  const ViewBody *from = view_table[session->at.kernel_view].body;
+  session->at.subject = from->subject ? from->subject(session) : NULL;
 }
 
 ViewWait views_wait(const Session *session) {
@@ -105,26 +120,26 @@ const Action *view_find_in(const Action *action, int n, const char *name) {
 }
 
 const Action *view_find_action(const Session *session, const char *name) {
-  const ViewBody *body = view_table[session->view].body;
+  const ViewBody *body = view_table[session->at.view].body;
   const Action *action = view_find_in(body->actions, body->n_actions, name);
   return action ? action : view_find_in(global_actions, global_action_count, name);
 }
 
 const char *view_key_name(const Session *session, const char *action) {
   char name[KEY_PRINT_MAX];
-  Key key = keymap_key(session->keymap, view_table[session->view].name, action);
+  Key key = keymap_key(session->keymap, view_table[session->at.view].name, action);
   return key == KEY_NONE ? arena_printf(session->frame, ":%s", action)
                          : arena_strdup(session->frame, key_print(key, name));
 }
 
 void view_show(Session *session, int view) {
-  if (view < 0 || view >= view_count || view == session->view) return;
-  if (session->prompt == PROMPT_FIELD) session->prompt = PROMPT_NONE;
-  session->view_before = session->view;
-  session->view = view;
+  if (view < 0 || view >= view_count || view == session->at.view) return;
+  if (session->prompt.kind == PROMPT_FIELD) session->prompt.kind = PROMPT_NONE;
+  session->at.view_before = session->at.view;
+  session->at.view = view;
   session->prepared = NULL;
   if (view_table[view].body->subject || !view_table[view].body->shows_subject)
-    session->kernel_view = view;
+    session->at.kernel_view = view;
   view_take_subject(session);
   if (view_table[view].body->enter) view_table[view].body->enter(session);
 }
@@ -133,7 +148,7 @@ bool view_run(Session *session, const char *name, const char *argument) {
   if (str_starts(name, "view ")) {
     int view = view_find(name + 5);
     // The key that opens help closes it.
-    if (view == session->view && view == view_find("help")) view = session->view_before;
+    if (view == session->at.view && view == view_find("help")) view = session->at.view_before;
     view_show(session, view);
     return view >= 0;
   }
@@ -164,7 +179,7 @@ void view_draw_more(Canvas *canvas, Rect in, int first, int n) {
 }
 
 void view_move(Session *session, int delta) {
-  const ViewBody *body = view_table[session->view].body;
+  const ViewBody *body = view_table[session->at.view].body;
   if (body->move) {
     body->move(session, delta);
     return;

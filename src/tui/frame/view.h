@@ -36,6 +36,9 @@ typedef struct ViewBody {
   // its ViewState. The frame zeroes it, then calls `open`, and `close` at the end; either may be
   // NULL.
   size_t state_bytes;
+  // The size of what is chosen in the view by keys (view_chosen() gives it): all 0 to begin with,
+  // and again where a lesson shows the view.
+  size_t chosen_bytes;
   void (*open)(void *state);
   void (*close)(void *state);
   void (*enter)(Session *session);    // when the view comes up; may be NULL
@@ -56,8 +59,8 @@ typedef struct ViewBody {
   int (*at)(const Session *session);
   void (*go)(Session *session, int i);
   void (*click)(Session *session, int what, int value);
-  // With session->prompt = PROMPT_FIELD keys go to session->field; called after each change with
-  // TEXTFIELD_CHANGED, and with ACCEPTED or CANCELLED at the end.
+  // With session->prompt.kind = PROMPT_FIELD keys go to session->prompt.field; called after each
+  // change with TEXTFIELD_CHANGED, and with ACCEPTED or CANCELLED at the end.
   void (*typed)(Session *session, TextFieldResult result);
   const char *field_label;
   void (*site_chosen)(Session *session);  // by a key that every view has; may be NULL
@@ -122,6 +125,10 @@ enum { SPOT_TAB = 1, SPOT_ACTION, SPOT_KNOB_LESS, SPOT_KNOB_MORE, SPOT_PIN, SPOT
 // The state that a view keeps between frames (ViewBody.state_bytes); also another view's, as when
 // grid sends an element to tiles.
 void *view_own(const Session *session, const ViewBody *body);
+// What is chosen in a view (ViewBody.chosen_bytes).
+void *view_chosen(const Session *session, const ViewBody *body);
+// The view at hand as it is before anything was chosen in it.
+void view_choose_nothing(Session *session);
 
 // Takes the kernel that the view at hand brings along, if it does.
 void view_take_subject(Session *session);

@@ -22,13 +22,14 @@ static const SideNumbers *numbers(Arena *arena, const Session *session, const Si
 }
 
 static int reason_count(const Session *session) {
-  return session->now.reasons ? session->now.reasons->count : 0;
+  return session->doc.now.reasons ? session->doc.now.reasons->count : 0;
 }
 
 static const Diag **reasons(Arena *arena, const Session *session) {
   const Diag **reason = ARENA_ARRAY(arena, const Diag *, reason_count(session) + 1);
   int n = 0;
-  for (const Diag *d = session->now.reasons ? session->now.reasons->first : NULL; d; d = d->next)
+  for (const Diag *d = session->doc.now.reasons ? session->doc.now.reasons->first : NULL; d;
+       d = d->next)
     reason[n++] = d;
   return reason;
 }
@@ -51,7 +52,7 @@ static const Form *const documents[] = {
 };
 
 void view_document(JsonWriter *w, Session *session, const Canvas *canvas, const char *command) {
-  const ViewBody *body = view_table[session->view].body;
+  const ViewBody *body = view_table[session->at.view].body;
   const ShownView shown = {command, session, canvas, body->data ? body->data(session) : NULL};
-  form_write_document(w, session->frame, documents[session->view], &shown, session);
+  form_write_document(w, session->frame, documents[session->at.view], &shown, session);
 }

@@ -10,24 +10,25 @@
 #include "tui/session/at_hand.h"
 
 static const Timed *timed_here(const Session *session) {
-  const Timed *timed = results_find(&session->results, &session->now.schedule);
+  const Timed *timed = results_find(&session->background.results, &session->doc.now.schedule);
   return timed && timed->ok && timed->time_ns > 0 && !at_hand_is_other(session, timed) ? timed
                                                                                        : NULL;
 }
 
 static bool is_of_this_problem(Arena *arena, const Session *session, const HistoryRow *row) {
-  const Plan plan = plan_of_problem(&session->now.picture->model->program->problem);
-  const Target *here = device_target(&session->targets, &session->device);
-  return here == session->now.picture->model->target &&
+  const Plan plan = plan_of_problem(&session_model(session)->program->problem);
+  const Target *here = device_target(&session->doc.targets, &session->background.device);
+  return here == session_model(session)->target &&
          str_equal(row->problem, history_problem(arena, &plan));
 }
 
 BetterKernel better_kernel(Arena *arena, const Session *session) {
   static const double least = 1.01;
-  const Results *results = &session->results;
+  const Results *results = &session->background.results;
   const BetterKernel none = {0};
-  if (!results->best || session->now.reasons || !session->device.name[0]) return none;
-  if (schedule_identity(results->best_schedule) == session->now.picture->key ||
+  if (!results->best || session->doc.now.reasons || !session->background.device.name[0])
+    return none;
+  if (schedule_identity(results->best_schedule) == session->doc.now.picture->key ||
       !is_of_this_problem(arena, session, results->best))
     return none;
   const Timed *own = timed_here(session);
@@ -37,7 +38,7 @@ BetterKernel better_kernel(Arena *arena, const Session *session) {
 }
 
 const char *better_kernel_changes(Arena *arena, const Session *session, const Schedule *schedule) {
-  const Schedule *now = &session->now.schedule;
+  const Schedule *now = &session->doc.now.schedule;
   Str out = str_new(arena);
   for (int i = 0; i < KNOB_COUNT; i++) {
     const KnobId knob = (KnobId)i;

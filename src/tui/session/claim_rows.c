@@ -48,12 +48,13 @@ static void find_row(Session *session, Published *out, int i) {
 // All rows, or those whose run was under way.
 static void find_rows(Session *session, Published *out, bool all) {
   FactRuns *runs = session_facts(session)->runs;
-  if (!session->claim_runs) session->claim_runs = claim_runs_new(session->app, runs);
+  if (!session->background.claim_runs)
+    session->background.claim_runs = claim_runs_new(session->app, runs);
   runs->later = true;
   for (int i = 0; i < out->list->n; i++)
     if (all || out->waits[i]) find_row(session, out, i);
   runs->later = false;
-  claim_runs_begin(session->claim_runs, &session->targets);
+  claim_runs_begin(session->background.claim_runs, &session->doc.targets);
 }
 
 static Published *work_out(Session *session, const Ladder *ladder) {
@@ -74,28 +75,30 @@ static Published *work_out(Session *session, const Ladder *ladder) {
 }
 
 bool published_is_under_way(const Session *session) {
-  return claim_runs_are_under_way(session->claim_runs);
+  return claim_runs_are_under_way(session->background.claim_runs);
 }
 
 bool published_poll(Session *session) {
-  if (!claim_runs_poll(session->claim_runs)) return false;
-  for (int i = 0; i < session->n_ladders; i++)
-    if (session->published[i]) find_rows(session, session->published[i], false);
+  if (!claim_runs_poll(session->background.claim_runs)) return false;
+  for (int i = 0; i < session->doc.n_ladders; i++)
+    if (session->background.published[i])
+      find_rows(session, session->background.published[i], false);
   return true;
 }
 
 const Published *published_of(Session *session, const Ladder *ladder) {
   const Published *said = published_so_far(session, ladder);
   for (; published_is_under_way(session); published_poll(session))
-    claim_runs_wait(session->claim_runs);
+    claim_runs_wait(session->background.claim_runs);
   return said;
 }
 
 const Published *published_so_far(Session *session, const Ladder *ladder) {
-  if (!session->published)
-    session->published = ARENA_ARRAY(session->app, Published *, session->n_ladders);
+  if (!session->background.published)
+    session->background.published = ARENA_ARRAY(session->app, Published *, session->doc.n_ladders);
   int at = 0;
-  while (session->ladders[at] != ladder) at++;
-  if (!session->published[at]) session->published[at] = work_out(session, ladder);
-  return session->published[at];
+  while (session->doc.ladders[at] != ladder) at++;
+  if (!session->background.published[at])
+    session->background.published[at] = work_out(session, ladder);
+  return session->background.published[at];
 }

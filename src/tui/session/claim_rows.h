@@ -1,11 +1,11 @@
 // The claims of a ladder's article (data/claims), each put beside what is found here.
 //
-//   const Published *said = published_of(session, session->ladder);
+//   const Published *said = published_of(session, session->doc.ladder);
 //   said->list->row[i].what, said->found[i].says, said->found[i].model
 //
 // Worked out once for each ladder, with a model for each row: claims do not change while one types.
 // Where a row asks for a run of the interpreter, published_of() waits for it and a screen does not:
-//   said = published_so_far(session, session->ladder);    said->waits[i]: its figure is to come
+//   said = published_so_far(session, session->doc.ladder);    said->waits[i]: its figure is to come
 //   if (published_poll(session)) …                        it has come
 #pragma once
 #include "model/lessons/claims.h"

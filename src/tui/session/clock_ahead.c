@@ -17,7 +17,8 @@ typedef struct Search {
 } Search;
 
 static bool is_missing(const Search *search, uint64_t key) {
-  return !results_clocked(&search->session->results, key) && !search->asked(search->context, key);
+  return !results_clocked(&search->session->background.results, key) &&
+         !search->asked(search->context, key);
 }
 
 static bool take(const Search *search, const Schedule *schedule, uint64_t key) {
@@ -32,7 +33,7 @@ static bool take_side(const Search *search, const Side *side) {
 
 static bool take_trial(const Search *search, const Trial *trial) {
   if (!trial || !trial->exists || !trial->legal || !is_missing(search, trial->key)) return false;
-  Schedule schedule = search->session->advice->schedule;
+  Schedule schedule = search->session->background.advice->schedule;
   schedule_set(&schedule, trial->knob, trial->value);
   return take(search, &schedule, trial->key);
 }
@@ -40,14 +41,14 @@ static bool take_trial(const Search *search, const Trial *trial) {
 // Trials of another schedule than the one at hand are on their way out.
 static bool take_neighbours(const Search *search) {
   const Session *session = search->session;
-  const Advice *advice = session->advice;
+  const Advice *advice = session->background.advice;
   const Trial *best[TRIES];
-  if (advice->key != session->now.picture->key) return false;
-  if (take_trial(search, advice_find(advice, session->knob, -1)) ||
-      take_trial(search, advice_find(advice, session->knob, +1)))
+  if (advice->key != session->doc.now.picture->key) return false;
+  if (take_trial(search, advice_find(advice, session->at.knob, -1)) ||
+      take_trial(search, advice_find(advice, session->at.knob, +1)))
     return true;
-  const Estimate own = session_stand_in(session, session->now.picture->estimate);
-  const int n = promise_order(&session->results, advice, &own, best, TRIES);
+  const Estimate own = session_stand_in(session, session->doc.now.picture->estimate);
+  const int n = promise_order(&session->background.results, advice, &own, best, TRIES);
   for (int i = 0; i < n; i++)
     if (take_trial(search, best[i])) return true;
   return false;
@@ -55,16 +56,16 @@ static bool take_neighbours(const Search *search) {
 
 static bool take_rungs(const Search *search) {
   const Session *session = search->session;
-  if (session->estimated != session->ladder) return false;
-  for (int i = 0; i < session->ladder->n_rungs && i < SESSION_RUNGS_MAX; i++)
-    if (session->stand_ins[i].estimate.by &&
-        take(search, &session->ladder->rung[i].schedule, session->stand_ins[i].key))
+  if (session->background.estimated != session->doc.ladder) return false;
+  for (int i = 0; i < session->doc.ladder->n_rungs && i < SESSION_RUNGS_MAX; i++)
+    if (session->background.stand_ins[i].estimate.by &&
+        take(search, &session->doc.ladder->rung[i].schedule, session->background.stand_ins[i].key))
       return true;
   return false;
 }
 
 static bool take_points(const Search *search) {
-  const KnobSweep *sweep = search->session->sweep;
+  const KnobSweep *sweep = search->session->background.sweep;
   for (int i = 0; i < sweep->n_done; i++) {
     if (!sweep->point[i].legal || !is_missing(search, sweep->point[i].key)) continue;
     const Schedule schedule = knobsweep_schedule(sweep, i);
@@ -76,9 +77,9 @@ static bool take_points(const Search *search) {
 bool clock_ahead_next(const Session *session, ClockAsked *asked, const void *context,
                       ClockWanted *out) {
   const Search search = {session, asked, context, out};
-  if (take_side(&search, &session->now)) return true;
-  if (session->comparing && take_side(&search, &session->then)) return true;
-  if (session->clocks_shown == CLOCKS_OF_LADDER && take_rungs(&search)) return true;
-  if (session->clocks_shown == CLOCKS_OF_SWEEP && take_points(&search)) return true;
+  if (take_side(&search, &session->doc.now)) return true;
+  if (session->doc.comparing && take_side(&search, &session->doc.then)) return true;
+  if (session->background.clocks_shown == CLOCKS_OF_LADDER && take_rungs(&search)) return true;
+  if (session->background.clocks_shown == CLOCKS_OF_SWEEP && take_points(&search)) return true;
   return take_neighbours(&search);
 }

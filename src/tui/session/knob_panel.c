@@ -19,20 +19,21 @@ bool knob_at_rest(const Schedule *schedule, KnobId id) {
 
 // Whether the knob is shown whatever the ladder uses.
 static bool is_wanted(const Session *session, KnobId knob) {
-  if (knob == session->knob || session->touched[knob]) return true;
-  const Schedule *now = &session->now.schedule;
+  if (knob == session->at.knob || session->at.touched[knob]) return true;
+  const Schedule *now = &session->doc.now.schedule;
   if (schedule_differs(&session_rung(session)->schedule, now, knob)) return true;
-  if (session->comparing && schedule_differs(&session->then.pictured, now, knob)) return true;
+  if (session->doc.comparing && schedule_differs(&session->doc.then.pictured, now, knob))
+    return true;
   return !knob_is_problem(knob) && !knob_at_rest(now, knob);
 }
 
 // Rungs between the present one and the nearest of the main line that uses the knob; INT_MAX: none.
 static int rungs_away(const Session *session, KnobId knob) {
-  const Ladder *ladder = session->ladder;
+  const Ladder *ladder = session->doc.ladder;
   int nearest = INT_MAX;
   for (int i = 0; i < ladder->n_rungs; i++) {
     if (ladder->rung[i].aside || knob_at_rest(&ladder->rung[i].schedule, knob)) continue;
-    const int away = abs(i - session->rung);
+    const int away = abs(i - session->doc.rung);
     if (away < nearest) nearest = away;
   }
   return nearest;
@@ -44,7 +45,8 @@ static KnobId next_of_ladder(const Session *session, const KnobShown shown[KNOB_
   int nearest = INT_MAX;
   for (int i = 0; i < KNOB_COUNT; i++) {
     const KnobId knob = (KnobId)i;
-    if (shown[i] || knob_is_problem(knob) || !knob_is_used(knob, &session->now.schedule)) continue;
+    if (shown[i] || knob_is_problem(knob) || !knob_is_used(knob, &session->doc.now.schedule))
+      continue;
     const int away = rungs_away(session, knob);
     if (away >= nearest) continue;
     nearest = away;
@@ -56,7 +58,7 @@ static KnobId next_of_ladder(const Session *session, const KnobShown shown[KNOB_
 void knobs_shown(const Session *session, KnobShown shown[KNOB_COUNT]) {
   int n = 0;
   for (int i = 0; i < KNOB_COUNT; i++) {
-    const bool used = knob_is_used((KnobId)i, &session->now.schedule);
+    const bool used = knob_is_used((KnobId)i, &session->doc.now.schedule);
     shown[i] = used && is_wanted(session, (KnobId)i) ? KNOB_WANTED : KNOB_HIDDEN;
     n += shown[i] != KNOB_HIDDEN;
   }

@@ -22,7 +22,7 @@ static double known(double value) { return value >= 0 ? value : NAN; }
 static double positive(double value) { return value > 0 ? value : NAN; }
 
 static double instructions(const Session *session, const Side *side) {
-  const Compiled *compiled = results_compiled(&session->results, side->picture->key);
+  const Compiled *compiled = results_compiled(&session->background.results, side->picture->key);
   if (!compiled || !compiled->sass || !compiled->sass->ok) return NAN;
   double n = 0;
   for (int i = 0; i < compiled->sass->n_counts; i++) n += compiled->sass->counts[i].count;
@@ -32,7 +32,7 @@ static double instructions(const Session *session, const Side *side) {
 // The timing that is shown, else one in which nothing is known.
 static const Timed *timing(const Session *session, const Side *side) {
   static const Timed none = {.registers = -1, .spill_bytes = -1};
-  const Timed *timed = results_find(&session->results, &side->pictured);
+  const Timed *timed = results_find(&session->background.results, &side->pictured);
   return timed && timed->ok ? timed : &none;
 }
 
@@ -44,7 +44,7 @@ SideNumbers side_numbers(Arena *arena, const Session *session, const Side *side)
   const SiteTotals *sites = &side->picture->model->totals;
   const Timed *timed = timing(session, side);
   const Estimate estimate = session_estimate(session, side->picture->estimate);
-  const Counted counted = results_counted(&session->results, &side->pictured);
+  const Counted counted = results_counted(&session->background.results, &side->pictured);
   // Numbers that follow from a count are computed all the same.
   const Origin count_origin = r->counted ? counted.origin : ORIGIN_ESTIMATED;
   const bool atom = program_atom(model->program) != NULL,

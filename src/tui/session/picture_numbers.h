@@ -1,6 +1,6 @@
 // Every number there is of one side, in one list: for the table of A|B and for JSON.
 //
-//   SideNumbers b = side_numbers(arena, session, &session->now);
+//   SideNumbers b = side_numbers(arena, session, &session->doc.now);
 //   NumberPair *pair = side_number_pairs(arena, &a, &b);       the largest change first
 #pragma once
 #include "base/form.h"

@@ -6,8 +6,8 @@
 //   session_prepare(session, 40, 120, false);   what every frame of this size needs
 //   session_close(session);
 //
-// No view is known here: what each keeps between frames lies in session->own, which the frame fills
-// (explorer.h), and whoever draws opens a session there.
+// No view is known here: what each keeps between frames lies in session->at.own, which the frame
+// fills (explorer.h), and whoever draws opens a session there.
 //
 // Side `now` is being edited; side `then` is the one it is compared with, if any. Every edit can be
 // undone; a rung that is left keeps what was made of it.
@@ -33,14 +33,11 @@ enum {
   SESSION_FAR = 4  // knobs from a rung
 };
 
-// A view's cursor, pane and mode.
+// Where a view stands, in what every view has; what else is chosen in it is the view's own
+// (ViewBody.chosen_bytes).
 typedef struct ViewState {
-  int cursor, pane, mode;
-  int across;       // columns of its lines that are left of the screen
-  bool unfolded;    // it shows what it leaves out at first
-  bool compared;    // its lines were those of A|B; the cursor was at
-  int place;        // this one of them, by its number
-  bool as_written;  // it shows accesses as the program says them, not as they are executed
+  int cursor, pane;
+  bool as_written;  // accesses are shown as the program says them, not as they are executed
 } ViewState;
 
 typedef struct UndoEntry {
@@ -102,9 +99,8 @@ typedef struct Pin {
   struct Session *shown;  // in this frame: the session as it draws it; NULL: it has no room
 } Pin;
 
-typedef struct Session {
-  Arena *app;    // as long as the session
-  Arena *frame;  // until the next session_prepare
+// What is edited, and what it is compared with.
+typedef struct SessionDocument {
   TargetTable targets;
   int n_ladders;
   const Ladder **ladders;
@@ -112,32 +108,39 @@ typedef struct Session {
   int rung;
   Schedule **works;  // [n_ladders][n_rungs] what has been made of each rung
   Schedule *work;    // of the present ladder
-
   Side now, then;
   bool comparing;
   char then_name[64];  // "rung 6 padding"
   UndoEntry *undo;     // [SESSION_UNDO]
   int undo_at, undo_top;
-
   bool has_fix;  // there is a legal schedule near the one that is not
   Schedule fix;
   char fix_text[64];  // "BM=64"
-  Arena *trial;       // of one model build
+  bool narrated;      // a lesson tells of this state: it stays on the GPU told of
+} SessionDocument;
 
+// What of it is looked at.
+typedef struct SessionPlace {
   int view, view_before;  // view_before: where Esc and q go back to from help
   int n_pins;
   Pin pin[SESSION_PINS_MAX];
   int kernel_view;  // whose kernel is shown; the schedule's unless the view brings one
   const struct Subject *subject;  // that kernel (subject.h); NULL: the schedule's
   ViewState state[SESSION_VIEWS_MAX];
-  KnobId knob;               // the knob in hand: every view turns it
-  bool touched[KNOB_COUNT];  // chosen or turned on this ladder: it stays in sight
-  int site;  // index into now.picture->model->site, and beyond it into its global.site
+  void *chosen[SESSION_VIEWS_MAX];  // what was chosen in each view (ViewBody.chosen_bytes)
+  void *own[SESSION_VIEWS_MAX];     // what else it keeps between frames (ViewBody.state_bytes)
+  KnobId knob;                      // the knob in hand: every view turns it
+  const char *knob_value;           // its value, in this frame
+  bool touched[KNOB_COUNT];         // chosen or turned on this ladder: it stays in sight
+  int site;   // index into doc.now.picture->model->site, and beyond it into its global.site
+  int phase;  // of the selected site, in the banks view
   ChangeShown change;
   bool new_rung;  // the next picture is another rung's: it shows its worst site
   bool arrived;   // at a rung, where nothing was looked at yet: its story goes first
-  int phase;      // of the selected site, in the banks view
+} SessionPlace;
 
+// What is found out about it, while keys go on.
+typedef struct SessionBackground {
   Results results;
   const Ladder *estimated;        // the ladder whose rungs `stand_ins` are of
   StandIn *stand_ins;             // [SESSION_RUNGS_MAX]
@@ -155,27 +158,36 @@ typedef struct Session {
   const char *fits_target;
   bool device_known;
   Device device;  // the GPU at hand, as its driver describes it; name "": none, or not known yet
-  Keymap *keymap;
+} SessionBackground;
 
-  Prompt prompt;
+// What is typed, and what is said to it.
+typedef struct SessionPrompt {
+  Prompt kind;
   TextField field;
+  const struct Offers *offers;      // what may be typed (frame/offers.h); NULL: no prompt is open
   int menu_at;                      // the offer that is chosen above the prompt; -1: none
   char menu_stem[128];              // what was typed before offers were gone through
   TextHistory *history, *searches;  // of commands, of what was searched for
   char search[128];
   char message[SESSION_MESSAGE_BYTES];
   Said said;
-  Wishes wishes;
-
-  int rows, cols;  // of the frame being prepared
-  bool ascii;
-  const void *prepared;         // what the view made for this frame
-  const char *knob_value;       // of the knob in hand, in this frame
-  const struct Offers *offers;  // what may be typed at the prompt (frame/offers.h); NULL: no prompt
-  void *own[SESSION_VIEWS_MAX];  // what each view keeps between frames (ViewBody.state_bytes)
-  bool narrated;                 // a lesson tells of this state: it stays on the GPU told of
   bool fresh;       // nothing was asked for and nothing pressed yet: Enter is for lessons
   bool asked_quit;  // the last key was a q that has to be pressed again
+} SessionPrompt;
+
+typedef struct Session {
+  Arena *app;    // as long as the session
+  Arena *frame;  // until the next session_prepare
+  Arena *trial;  // of one model build
+  SessionDocument doc;
+  SessionPlace at;
+  SessionBackground background;
+  SessionPrompt prompt;
+  Keymap *keymap;
+  Wishes wishes;
+  int rows, cols;  // of the frame being prepared
+  bool ascii;
+  const void *prepared;  // what the view made for this frame
 } Session;
 
 typedef struct SessionOptions {
@@ -210,7 +222,7 @@ void session_step_ladder(Session *session, int direction);
 void session_reset_rung(Session *session);
 bool session_undo(Session *session);
 bool session_redo(Session *session);
-// Applies the nearest legal value (session->fix_text); false when there is none.
+// Applies the nearest legal value (session->doc.fix_text); false when there is none.
 bool session_fix(Session *session);
 // Looks for it after an edit that broke a rule.
 void session_find_fix(Session *session);
@@ -224,6 +236,10 @@ void session_swap(Session *session);
 
 // ---- reading ------------------------------------------------------------------------------------
 
+// The model of what is edited; of the last legal schedule where it breaks a rule.
+static inline const Model *session_model(const Session *session) {
+  return session->doc.now.picture->model;
+}
 char *session_state_text(Arena *arena, const Session *session);
 int session_edits(const Session *session);  // knobs in which the schedule differs from its rung
 // The same without those of size and GPU: at 0 what the rung tells holds, and beyond

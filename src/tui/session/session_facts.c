@@ -58,18 +58,18 @@ static const CountedKernels *const *load_counters(Session *session) {
 }
 
 const FactWorld *session_facts(Session *session) {
-  if (session->facts) return session->facts;
+  if (session->background.facts) return session->background.facts;
   FactWorld *facts = ARENA_NEW(session->app, FactWorld);
   FactRuns *runs = ARENA_NEW(session->app, FactRuns);
   *runs = (FactRuns){.arena = session->app};
-  *facts = (FactWorld){.targets = &session->targets,
-                       .ladders = session->ladders,
-                       .n_ladders = session->n_ladders,
+  *facts = (FactWorld){.targets = &session->doc.targets,
+                       .ladders = session->doc.ladders,
+                       .n_ladders = session->doc.n_ladders,
                        .recorded = find_record,
-                       .records = &session->results,
+                       .records = &session->background.results,
                        .counted = find_count,
                        .counters = load_counters(session),
                        .clock = clock_facts_read,
                        .runs = runs};
-  return session->facts = facts;
+  return session->background.facts = facts;
 }

@@ -8,20 +8,23 @@
 #include "tui/session/subject.h"
 
 char *session_state_text(Arena *arena, const Session *session) {
-  return schedule_text(arena, &session->now.schedule);
+  return schedule_text(arena, &session->doc.now.schedule);
 }
 
-const Rung *session_rung(const Session *session) { return &session->ladder->rung[session->rung]; }
+const Rung *session_rung(const Session *session) {
+  return &session->doc.ladder->rung[session->doc.rung];
+}
 
 int session_edits(const Session *session) {
-  return schedule_distance(&session->now.schedule, &session_rung(session)->schedule);
+  return schedule_distance(&session->doc.now.schedule, &session_rung(session)->schedule);
 }
 
 int session_departures(const Session *session) {
   static const KnobId of_problem[] = {KNOB_M, KNOB_N, KNOB_K, KNOB_TARGET};
   int n = session_edits(session);
   for (int i = 0; i < 4; i++)
-    n -= schedule_differs(&session->now.schedule, &session_rung(session)->schedule, of_problem[i]);
+    n -= schedule_differs(&session->doc.now.schedule, &session_rung(session)->schedule,
+                          of_problem[i]);
   return n;
 }
 
@@ -32,9 +35,9 @@ const Site *session_site(const Session *session) {
 }
 
 const GlobalSite *session_global(const Session *session) {
-  const Model *model = session->now.picture->model;
-  const int at = session->site - model->n_sites;
-  return !session->subject && at >= 0 && at < model->global.n ? &model->global.site[at] : NULL;
+  const Model *model = session_model(session);
+  const int at = session->at.site - model->n_sites;
+  return !session->at.subject && at >= 0 && at < model->global.n ? &model->global.site[at] : NULL;
 }
 
 const Site *session_slab_site(const Session *session) {
@@ -44,7 +47,7 @@ const Site *session_slab_site(const Session *session) {
 
 int session_site_count(const Session *session) {
   const int n = session_accesses(session).n;
-  return session->subject ? n : n + session->now.picture->model->global.n;
+  return session->at.subject ? n : n + session_model(session)->global.n;
 }
 
 int session_matching(const Picture *other, const Site *site) {
@@ -65,14 +68,15 @@ int session_matching_site(const Session *session, const Picture *other) {
   return match;
 }
 
-ViewState *session_view_state(Session *session) { return &session->state[session->view]; }
+ViewState *session_view_state(Session *session) { return &session->at.state[session->at.view]; }
 const ViewState *session_view_state_const(const Session *session) {
-  return &session->state[session->view];
+  return &session->at.state[session->at.view];
 }
 
 const Calibration *session_fits(const Session *session, const Schedule *schedule) {
-  const bool known = session->fits && str_equal(session->fits_target, schedule->target);
-  return known ? session->fits : NULL;
+  const bool known =
+      session->background.fits && str_equal(session->background.fits_target, schedule->target);
+  return known ? session->background.fits : NULL;
 }
 
 Estimate session_stand_in(const Session *session, const Model *model) {
@@ -90,7 +94,8 @@ char *session_speed_said(const Session *session, const Side *side, char out[SESS
 }
 
 Estimate session_estimate(const Session *session, const Model *model) {
-  const Clocked *clocked = results_clocked(&session->results, schedule_identity(&model->schedule));
+  const Clocked *clocked =
+      results_clocked(&session->background.results, schedule_identity(&model->schedule));
   if (clocked && clocked->known) return estimate_clocked(&clocked->speed);
   return session_stand_in(session, model);
 }

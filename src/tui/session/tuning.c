@@ -9,25 +9,27 @@ static Schedule problem_of(const Schedule *schedule) {
   return base;
 }
 
-bool tuning_runs(const Session *session) { return session->tuning && session->tuning->run; }
+bool tuning_runs(const Session *session) {
+  return session->background.tuning && session->background.tuning->run;
+}
 
 // The schedule on the screen first, then rungs, the last ones of each ladder first.
 static const Schedule *seeds_of(Session *session, int *n) {
   int n_rungs = 0;
-  for (int i = 0; i < session->n_ladders; i++) n_rungs += session->ladders[i]->n_rungs;
+  for (int i = 0; i < session->doc.n_ladders; i++) n_rungs += session->doc.ladders[i]->n_rungs;
   Schedule *seeds = ARENA_ARRAY(session->frame, Schedule, n_rungs + 1);
   *n = 0;
-  if (!session->now.reasons) seeds[(*n)++] = session->now.schedule;
-  for (int i = 0; i < session->n_ladders; i++)
-    for (int rung = session->ladders[i]->n_rungs - 1; rung >= 0; rung--)
-      if (!session->ladders[i]->rung[rung].not_built)
-        seeds[(*n)++] = session->ladders[i]->rung[rung].schedule;
+  if (!session->doc.now.reasons) seeds[(*n)++] = session->doc.now.schedule;
+  for (int i = 0; i < session->doc.n_ladders; i++)
+    for (int rung = session->doc.ladders[i]->n_rungs - 1; rung >= 0; rung--)
+      if (!session->doc.ladders[i]->rung[rung].not_built)
+        seeds[(*n)++] = session->doc.ladders[i]->rung[rung].schedule;
   return seeds;
 }
 
 static Tuning *tuning_of(Session *session) {
-  if (!session->tuning) session->tuning = ARENA_NEW(session->app, Tuning);
-  return session->tuning;
+  if (!session->background.tuning) session->background.tuning = ARENA_NEW(session->app, Tuning);
+  return session->background.tuning;
 }
 
 static void forget_ranking(Tuning *tuning) {
@@ -37,7 +39,7 @@ static void forget_ranking(Tuning *tuning) {
 
 // Another problem is ranked anew. Seeds are copied, for those of the frame do not last.
 static void begin_ranking(Session *session, Tuning *tuning) {
-  const Schedule base = problem_of(&session->now.schedule);
+  const Schedule base = problem_of(&session->doc.now.schedule);
   if (tuning->ranking && schedule_same(&base, &tuning->base)) return;
   if (!tuning->ranked) tuning->ranked = arena_new("ranking of a search");
   forget_ranking(tuning);
@@ -47,8 +49,8 @@ static void begin_ranking(Session *session, Tuning *tuning) {
   Schedule *kept = ARENA_ARRAY(tuning->ranked, Schedule, n + 1);
   for (int i = 0; i < n; i++) kept[i] = seeds[i];
   tuning->base = base;
-  tuning->ranking = ranking_new(tuning->ranked, &session->targets,
-                                session_fits(session, &session->now.schedule), &base, kept, n);
+  tuning->ranking = ranking_new(tuning->ranked, &session->doc.targets,
+                                session_fits(session, &session->doc.now.schedule), &base, kept, n);
 }
 
 bool tuning_rank(Session *session) {
@@ -67,14 +69,14 @@ bool tuning_start(Session *session, const ClientOptions *options, double seconds
   forget_ranking(tuning);
   int n_seeds = 0;
   const Schedule *seeds = seeds_of(session, &n_seeds);
-  tuning->base = problem_of(&session->now.schedule);
+  tuning->base = problem_of(&session->doc.now.schedule);
   tuning->seen = (TuneSeen){.seconds = seconds};
   tuning->run = tune_run_start(&(TuneRunOptions){.client = *options,
-                                                 .targets = &session->targets,
+                                                 .targets = &session->doc.targets,
                                                  .base = tuning->base,
                                                  .seeds = seeds,
                                                  .n_seeds = n_seeds,
-                                                 .gpu = session->device.name,
+                                                 .gpu = session->background.device.name,
                                                  .seconds = seconds});
   tuning->started = tuning->run != NULL;
   if (!tuning->run) session_say(session, SAID_ERROR, "the search could not start a thread");
@@ -83,7 +85,7 @@ bool tuning_start(Session *session, const ClientOptions *options, double seconds
 
 bool tuning_poll(Session *session) {
   if (!tuning_runs(session)) return false;
-  Tuning *tuning = session->tuning;
+  Tuning *tuning = session->background.tuning;
   const int before = tuning->seen.serial;
   tune_run_seen(tuning->run, &tuning->seen);
   if (tuning->seen.serial == before) return false;
@@ -97,15 +99,15 @@ bool tuning_poll(Session *session) {
 
 void tuning_cancel(Session *session) {
   if (!tuning_runs(session)) return;
-  tune_run_cancel(session->tuning->run);
-  session_say(session, SAID_NOTE, "the search ends; its results stay");
+  tune_run_cancel(session->background.tuning->run);
+  session_say(session, SAID_NOTE, "the search ends; what is known stays");
 }
 
 void tuning_free(Session *session) {
-  if (tuning_runs(session)) tune_run_end(session->tuning->run);
-  if (!session->tuning) return;
-  session->tuning->run = NULL;
-  forget_ranking(session->tuning);
-  if (session->tuning->ranked) arena_free(session->tuning->ranked);
-  session->tuning->ranked = NULL;
+  if (tuning_runs(session)) tune_run_end(session->background.tuning->run);
+  if (!session->background.tuning) return;
+  session->background.tuning->run = NULL;
+  forget_ranking(session->background.tuning);
+  if (session->background.tuning->ranked) arena_free(session->background.tuning->ranked);
+  session->background.tuning->ranked = NULL;
 }

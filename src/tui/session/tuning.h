@@ -2,7 +2,7 @@
 //
 //   tuning_start(session, &client_options, 60);     the problem on the screen
 //   if (tuning_poll(session)) …                     there is news: draw again
-//   session->tuning->seen
+//   session->background.tuning->seen
 #pragma once
 #include "kernels/tune/tune_run.h"
 #include "model/schedules/ranking.h"

@@ -6,41 +6,13 @@
 
 constexpr int N = 512, K = 512;
 
-// An IEEE half (1 sign, 5 exponent, 10 fraction bits) as it lies in memory.
-struct f16 {
-  unsigned short bits;
-};
-
-__device__ __forceinline__ void load2(unsigned *to, const f16 *from) {
-  const unsigned v = *reinterpret_cast<const unsigned *>(from);
-  to[0] = v;
-}
-
-__device__ __forceinline__ void store2(f16 *to, const float *from) {
-  unsigned v[1];
-  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(v[0]) : "f"(from[1]), "f"(from[0]));
-  *reinterpret_cast<unsigned *>(to) = v[0];
-}
-
-__device__ __forceinline__ void fill4(float *to, float value) {
-  to[0] = value, to[1] = value, to[2] = value, to[3] = value;
-}
-
-// c += a * b, 16 x 8 x 16, by a warp; PTX ISA, section 9.7.14.5.8 says which lane holds what.
+struct f16 {…}
+__device__ __forceinline__ void load2(unsigned *to, const f16 *from) {…}
+__device__ __forceinline__ void store2(f16 *to, const float *from) {…}
+__device__ __forceinline__ void fill4(float *to, float value) {…}
 __device__ __forceinline__ void mma_m16n8k16_f32_f16(float *c, const unsigned *a,
-    const unsigned *b) {
-  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
-               "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-               : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]),
-                 "r"(b[0]), "r"(b[1]));
-}
-
-// Value i of a register that holds 2; the others stay.
-__device__ __forceinline__ void insert_f16(unsigned *to, int i, f16 value) {
-  const unsigned bits = value.bits;
-  *to = (*to & ~(0xffffu << 16 * i)) | bits << 16 * i;
-}
+    const unsigned *b) {…}
+__device__ __forceinline__ void insert_f16(unsigned *to, int i, f16 value) {…}
 
 extern "C" __global__ void __launch_bounds__(32)
 matmul(const f16 *__restrict__ A, const f16 *__restrict__ B, f16 *__restrict__ C) {

@@ -7,94 +7,21 @@
 
 constexpr int HEAD_DIM = 128;
 
-// A bfloat16 (1 sign, 8 exponent, 7 fraction bits) as it lies in memory.
-struct bf16 {
-  unsigned short bits;
-};
-
-__device__ __forceinline__ void store2(bf16 *to, const float *from) {
-  unsigned v[1];
-  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(v[0]) : "f"(from[1]), "f"(from[0]));
-  *reinterpret_cast<unsigned *>(to) = v[0];
-}
-
-__device__ __forceinline__ void fill4(float *to, float value) {
-  to[0] = value, to[1] = value, to[2] = value, to[3] = value;
-}
-
+struct bf16 {…}
+__device__ __forceinline__ void store2(bf16 *to, const float *from) {…}
+__device__ __forceinline__ void fill4(float *to, float value) {…}
 __device__ __forceinline__ void cp_async8(bf16 *slab, int at,
-                                          const bf16 *from_global) {
-  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 2 * at;
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
-               :: "r"(to), "l"(from_global) : "memory");
-}
-
-// The copies this thread has issued since the last commit become one group.
-__device__ __forceinline__ void cp_async_commit() {
-  asm volatile("cp.async.commit_group;" ::: "memory");
-}
-
-// Waits until at most `n` of this thread's groups are still in flight.
-template <int n>
-__device__ __forceinline__ void cp_async_wait() {
-  asm volatile("cp.async.wait_group %0;" ::"n"(n) : "memory");
-}
-
-// 2 to the power of x, within 2 units in the last place; exact for whole numbers.
-__device__ __forceinline__ float exp2_of(float x) {
-  float y;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
-
-// The largest of the lanes whose numbers differ in those bits alone.
-__device__ __forceinline__ float lanes_max(float x, int bits) {
-#pragma unroll
-  for (int bit = 1; bit < 32; bit *= 2)
-    if (bits & bit) x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, bit));
-  return x;
-}
-
-// The sum over the lanes whose numbers differ in those bits alone.
-__device__ __forceinline__ float lanes_sum(float x, int bits) {
-#pragma unroll
-  for (int bit = 1; bit < 32; bit *= 2)
-    if (bits & bit) x += __shfl_xor_sync(0xffffffffu, x, bit);
-  return x;
-}
-
-// Two numbers as one register of two bf16, the first one low.
-__device__ __forceinline__ unsigned round_bf16x2(float low, float high) {
-  unsigned both;
-  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
-  return both;
-}
-
-// Four matrices of eight 16-byte rows: lane l says where row l % 8 of matrix l / 8 begins.
-__device__ __forceinline__ void ldmatrix_x4(unsigned *to, const bf16 *slab, int at) {
-  const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 2 * at;
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-               : "r"(from) : "memory");
-}
-
-// Four matrices of eight 16-byte rows: lane l says where row l % 8 of matrix l / 8 begins.
-__device__ __forceinline__ void ldmatrix_x4_trans(unsigned *to, const bf16 *slab, int at) {
-  const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 2 * at;
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-               : "r"(from) : "memory");
-}
-
-// c += a * b, 16 x 8 x 16, by a warp; PTX ISA, section 9.7.14.5.8 says which lane holds what.
+                                          const bf16 *from_global) {…}
+__device__ __forceinline__ void cp_async_commit() {…}
+__device__ __forceinline__ void cp_async_wait() {…}
+__device__ __forceinline__ float exp2_of(float x) {…}
+__device__ __forceinline__ float lanes_max(float x, int bits) {…}
+__device__ __forceinline__ float lanes_sum(float x, int bits) {…}
+__device__ __forceinline__ unsigned round_bf16x2(float low, float high) {…}
+__device__ __forceinline__ void ldmatrix_x4(unsigned *to, const bf16 *slab, int at) {…}
+__device__ __forceinline__ void ldmatrix_x4_trans(unsigned *to, const bf16 *slab, int at) {…}
 __device__ __forceinline__ void mma_m16n8k16_f32_bf16(float *c, const unsigned *a,
-    const unsigned *b) {
-  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
-               "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-               : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]),
-                 "r"(b[0]), "r"(b[1]));
-}
+    const unsigned *b) {…}
 
 extern "C" __global__ void __launch_bounds__(128)
 attention(const bf16 *__restrict__ Q, const bf16 *__restrict__ K, const bf16 *__restrict__ V,

@@ -6,134 +6,26 @@
 
 constexpr int N = 128, K = 64;
 
-// An IEEE half (1 sign, 5 exponent, 10 fraction bits) as it lies in memory.
-struct f16 {
-  unsigned short bits;
-};
-
-__device__ __forceinline__ void load8(unsigned *to, const f16 *from) {
-  const uint4 v = *reinterpret_cast<const uint4 *>(from);
-  to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
-}
-
-__device__ __forceinline__ void store8(f16 *to, const float *from) {
-  unsigned v[4];
-  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(v[0]) : "f"(from[1]), "f"(from[0]));
-  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(v[1]) : "f"(from[3]), "f"(from[2]));
-  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(v[2]) : "f"(from[5]), "f"(from[4]));
-  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(v[3]) : "f"(from[7]), "f"(from[6]));
-  *reinterpret_cast<uint4 *>(to) = uint4{v[0], v[1], v[2], v[3]};
-}
-
-__device__ __forceinline__ void store8(f16 *to, const unsigned *from) {
-  *reinterpret_cast<uint4 *>(to) = uint4{from[0], from[1], from[2], from[3]};
-}
-
-// Phase 0 begins; a phase ends after so many arrivals and all expected bytes.
-__device__ __forceinline__ void mbarrier_init(unsigned long long *bars, int i, int arrivals) {
-  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;"
-               :: "r"(bar), "r"(arrivals) : "memory");
-}
-
-// Goes on when the phase with this bit, 0 or 1, has ended.
-__device__ __forceinline__ void mbarrier_wait(unsigned long long *bars, int i, int phase) {
-  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
-  asm volatile("{ .reg .pred ended;\n"
-               "again%=: mbarrier.try_wait.parity.shared::cta.b64 ended, [%0], %1;\n"
-               "@!ended bra again%=; }" :: "r"(bar), "r"(phase) : "memory");
-}
-
-// True in one lane of the warp, which the hardware picks, each time the same one.
-__device__ __forceinline__ bool elect_one() {
-  unsigned picked;
-  asm volatile("{ .reg .pred one;\nelect.sync _|one, 0xffffffff;\n"
-               "selp.u32 %0, 1, 0, one; }" : "=r"(picked));
-  return picked != 0;
-}
-
-// What was read of shared memory, by all whom this thread has waited for, is read before a
-// copy that it asks for later overwrites it.
-__device__ __forceinline__ void fence_async() {
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-}
-
-// The mbarriers that this thread has initialised are so for all of the cluster, once it has met.
-__device__ __forceinline__ void fence_mbarrier_init() {
-  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-}
-
-// What is done to it from now on comes after what was waited for.
-__device__ __forceinline__ void tcgen05_after() {
-  asm volatile("tcgen05.fence::after_thread_sync;" ::: "memory");
-}
-
-// One arrival at bars[i] when all that this thread has asked the tensor core for is done.
-__device__ __forceinline__ void tcgen05_commit(unsigned long long *bars, int i) {
-  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
-  asm volatile("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];"
-               :: "r"(bar) : "memory");
-}
-
-// d += a * b in the background, d in tensor memory, a and b descriptors of tiles; idesc has
-// types and shape. d = a * b where keep is 0.
+struct f16 {…}
+__device__ __forceinline__ void load8(unsigned *to, const f16 *from) {…}
+__device__ __forceinline__ void store8(f16 *to, const float *from) {…}
+__device__ __forceinline__ void store8(f16 *to, const unsigned *from) {…}
+__device__ __forceinline__ void mbarrier_init(unsigned long long *bars, int i, int arrivals) {…}
+__device__ __forceinline__ void mbarrier_wait(unsigned long long *bars, int i, int phase) {…}
+__device__ __forceinline__ bool elect_one() {…}
+__device__ __forceinline__ void fence_async() {…}
+__device__ __forceinline__ void fence_mbarrier_init() {…}
+__device__ __forceinline__ void tcgen05_after() {…}
+__device__ __forceinline__ void tcgen05_commit(unsigned long long *bars, int i) {…}
 __device__ __forceinline__ void tcgen05_mma_f16(unsigned d, unsigned long long a,
-    unsigned long long b, unsigned idesc, int keep) {
-  asm volatile("{ .reg .pred keep;\nsetp.ne.b32 keep, %4, 0;\n"
-               "tcgen05.mma.cta_group::1.kind::f16 [%0], %1, %2, %3, keep; }"
-               :: "r"(d), "l"(a), "l"(b), "r"(idesc), "r"(keep) : "memory");
-}
-
-// What this warp has asked of tensor memory is in its registers.
-__device__ __forceinline__ void tcgen05_wait_ld() {
-  asm volatile("tcgen05.wait::ld.sync.aligned;" ::: "memory");
-}
-
-// n columns of tensor memory for this block, which a whole warp takes; *base gets their
-// address. It gives up the right to have more, so that other blocks of the SM may have
-// theirs.
-template <int n>
-__device__ __forceinline__ void tensor_alloc(unsigned long long *base) {
-  asm volatile("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], %1;\n"
-               "tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;"
-               :: "r"(static_cast<unsigned>(__cvta_generic_to_shared(base))), "n"(n)
-               : "memory");
-}
-
-// An address in tensor memory: lane << 16 | column. A warp names the first lane of its quarter.
-__device__ __forceinline__ unsigned tensor_at(unsigned begin, int lane, int column) {
-  return begin + (lane / 32 << 21) + column;
-}
-
-// Gives them back, as every block must before it ends.
-template <int n>
-__device__ __forceinline__ void tensor_free(unsigned begin) {
-  asm volatile("tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, %1;"
-               :: "r"(begin), "n"(n) : "memory");
-}
-
-// The descriptor of the tile that begins at slab[at]: its address beside what does not
-// depend on it. In a cluster the address has the rank of the CTA above its 18 bits.
+    unsigned long long b, unsigned idesc, int keep) {…}
+__device__ __forceinline__ void tcgen05_wait_ld() {…}
+__device__ __forceinline__ void tensor_alloc(unsigned long long *base) {…}
+__device__ __forceinline__ unsigned tensor_at(unsigned begin, int lane, int column) {…}
+__device__ __forceinline__ void tensor_free(unsigned begin) {…}
 __device__ __forceinline__ unsigned long long tile_of(const f16 *slab, int at,
-    unsigned long long shape) {
-  const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 2 * at;
-  return shape | (from & 0x3ffffu) >> 4;
-}
-
-// 32 columns of the lane of this thread, in the background.
-__device__ __forceinline__ void tcgen05_ld_x32(float *to, unsigned from) {
-  asm volatile("tcgen05.ld.sync.aligned.32x32b.x32.b32 "
-      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11,"
-      " %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23,"
-      " %24, %25, %26, %27, %28, %29, %30, %31}, [%32];"
-      : "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3]), "=f"(to[4]), "=f"(to[5]),
-        "=f"(to[6]), "=f"(to[7]), "=f"(to[8]), "=f"(to[9]), "=f"(to[10]), "=f"(to[11]),
-        "=f"(to[12]), "=f"(to[13]), "=f"(to[14]), "=f"(to[15]), "=f"(to[16]), "=f"(to[17]),
-        "=f"(to[18]), "=f"(to[19]), "=f"(to[20]), "=f"(to[21]), "=f"(to[22]), "=f"(to[23]),
-        "=f"(to[24]), "=f"(to[25]), "=f"(to[26]), "=f"(to[27]), "=f"(to[28]), "=f"(to[29]),
-        "=f"(to[30]), "=f"(to[31])
-      : "r"(from) : "memory");
-}
+    unsigned long long shape) {…}
+__device__ __forceinline__ void tcgen05_ld_x32(float *to, unsigned from) {…}
 
 extern "C" __global__ void __launch_bounds__(128)
 matmul(const f16 *__restrict__ A, const f16 *__restrict__ B, f16 *__restrict__ C) {

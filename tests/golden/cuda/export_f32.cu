@@ -115,13 +115,8 @@ constexpr double tolerance = 8.140119e-07, rounding = 0.000000e+00, least = 5.60
 typedef float In;
 typedef float Out;
 
-__device__ double number(float x) {
-  return x;
-}
-
-__device__ void set(In *to, float x) {
-  *to = x;
-}
+__device__ double number(float x) {…}
+__device__ void set(In *to, float x) {…}
 
 static void must(cudaError_t error, const char *what) {
   if (error == cudaSuccess) return;
@@ -148,19 +143,8 @@ __global__ void fill_normal(In *x, long long n, unsigned long long seed) {
   }
 }
 
-struct Verdict {
-  unsigned long long n_checked, n_wrong;
-  unsigned worst;  // the largest error in units of its bound: the bits of a float
-};
-
-// A cell that is no number is wrong too. The magnitude: what its terms add up to unsigned.
-__device__ void judge(double cell, double expected, double magnitude, Verdict *verdict) {
-  const double error = fabs(cell - expected);
-  const double bound = tolerance * magnitude + rounding * fabs(expected) + least;
-  atomicAdd(&verdict->n_checked, 1ull);
-  if (!(error <= bound)) atomicAdd(&verdict->n_wrong, 1ull);
-  if (error > 0) atomicMax(&verdict->worst, __float_as_uint((float)(error / bound)));
-}
+struct Verdict {…}
+__device__ void judge(double cell, double expected, double magnitude, Verdict *verdict) {…}
 
 __global__ void check_cells(const In *A, const In *B, const Out *C, Verdict *verdict) {
   const long long stride = (long long)gridDim.x * blockDim.x;
@@ -179,10 +163,7 @@ __global__ void check_cells(const In *A, const In *B, const Out *C, Verdict *ver
   }
 }
 
-struct Operands {
-  In *A, *B;
-  Out *C;
-};
+struct Operands {…}
 
 // Launches the kernels of one product in their order.
 static void multiply(const Operands &on) {

@@ -6,58 +6,17 @@
 
 constexpr int N = 4096, K = 4096;
 
-// An IEEE half (1 sign, 5 exponent, 10 fraction bits) as it lies in memory.
-struct f16 {
-  unsigned short bits;
-};
-
-__device__ __forceinline__ void load2(unsigned *to, const f16 *from) {
-  const unsigned v = *reinterpret_cast<const unsigned *>(from);
-  to[0] = v;
-}
-
-__device__ __forceinline__ void store2(f16 *to, const unsigned *from) {
-  *reinterpret_cast<unsigned *>(to) = from[0];
-}
-
-// A register holds 2 values, and so does the constant.
-__device__ __forceinline__ void fill4(unsigned *to, unsigned value) {
-  to[0] = value, to[1] = value;
-}
-
+struct f16 {…}
+__device__ __forceinline__ void load2(unsigned *to, const f16 *from) {…}
+__device__ __forceinline__ void store2(f16 *to, const unsigned *from) {…}
+__device__ __forceinline__ void fill4(unsigned *to, unsigned value) {…}
 __device__ __forceinline__ void cp_async8(f16 *slab, int at,
-                                          const f16 *from_global) {
-  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 2 * at;
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
-               :: "r"(to), "l"(from_global) : "memory");
-}
-
-// The copies this thread has issued since the last commit become one group.
-__device__ __forceinline__ void cp_async_commit() {
-  asm volatile("cp.async.commit_group;" ::: "memory");
-}
-
-// Waits until at most `n` of this thread's groups are still in flight.
-template <int n>
-__device__ __forceinline__ void cp_async_wait() {
-  asm volatile("cp.async.wait_group %0;" ::"n"(n) : "memory");
-}
-
-// c += a * b, 16 x 8 x 16, by a warp; PTX ISA, section 9.7.14.5.8 says which lane holds what.
+                                          const f16 *from_global) {…}
+__device__ __forceinline__ void cp_async_commit() {…}
+__device__ __forceinline__ void cp_async_wait() {…}
 __device__ __forceinline__ void mma_m16n8k16_f16_f16(unsigned *c, const unsigned *a,
-    const unsigned *b) {
-  asm volatile("mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 "
-               "{%0, %1}, {%2, %3, %4, %5}, {%6, %7}, {%0, %1};"
-               : "+r"(c[0]), "+r"(c[1])
-               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]),
-                 "r"(b[0]), "r"(b[1]));
-}
-
-// Value i of a register that holds 2; the others stay.
-__device__ __forceinline__ void insert_f16(unsigned *to, int i, f16 value) {
-  const unsigned bits = value.bits;
-  *to = (*to & ~(0xffffu << 16 * i)) | bits << 16 * i;
-}
+    const unsigned *b) {…}
+__device__ __forceinline__ void insert_f16(unsigned *to, int i, f16 value) {…}
 
 extern "C" __global__ void __launch_bounds__(128)
 matmul(const f16 *__restrict__ A, const f16 *__restrict__ B, f16 *__restrict__ C) {

@@ -6,113 +6,23 @@
 
 constexpr int N = 4096;
 
-// A bfloat16 (1 sign, 8 exponent, 7 fraction bits) as it lies in memory.
-struct bf16 {
-  unsigned short bits;
-};
-
-__device__ __forceinline__ void store2(bf16 *to, const float *from) {
-  unsigned v[1];
-  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(v[0]) : "f"(from[1]), "f"(from[0]));
-  *reinterpret_cast<unsigned *>(to) = v[0];
-}
-
-// A matrix and the box that is copied of it at a time, as the driver encodes them.
-struct alignas(64) tensor_map {
-  unsigned long long word[16];
-};
-
-// Phase 0 begins; a phase ends after so many arrivals and all expected bytes.
-__device__ __forceinline__ void mbarrier_init(unsigned long long *bars, int i, int arrivals) {
-  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;"
-               :: "r"(bar), "r"(arrivals) : "memory");
-}
-
-// Arrives, and lets the phase wait for so many bytes.
-__device__ __forceinline__ void mbarrier_expect(unsigned long long *bars, int i, int bytes) {
-  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
-               :: "r"(bar), "r"(bytes) : "memory");
-}
-
-// Goes on when the phase with this bit, 0 or 1, has ended.
-__device__ __forceinline__ void mbarrier_wait(unsigned long long *bars, int i, int phase) {
-  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
-  asm volatile("{ .reg .pred ended;\n"
-               "again%=: mbarrier.try_wait.parity.shared::cta.b64 ended, [%0], %1;\n"
-               "@!ended bra again%=; }" :: "r"(bar), "r"(phase) : "memory");
-}
-
-// The map's box, from this column and row on, goes to element `at` of the slab.
+struct bf16 {…}
+__device__ __forceinline__ void store2(bf16 *to, const float *from) {…}
+struct alignas(64) tensor_map {…}
+__device__ __forceinline__ void mbarrier_init(unsigned long long *bars, int i, int arrivals) {…}
+__device__ __forceinline__ void mbarrier_expect(unsigned long long *bars, int i, int bytes) {…}
+__device__ __forceinline__ void mbarrier_wait(unsigned long long *bars, int i, int phase) {…}
 __device__ __forceinline__ void tma_load(bf16 *slab, int at, const tensor_map *map,
-    int column, int row, unsigned long long *bars, int i) {
-  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 2 * at;
-  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
-  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
-               ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
-               :: "r"(to), "l"(map), "r"(column), "r"(row), "r"(bar) : "memory");
-}
-
-// True in one lane of the warp, which the hardware picks, each time the same one.
-__device__ __forceinline__ bool elect_one() {
-  unsigned picked;
-  asm volatile("{ .reg .pred one;\nelect.sync _|one, 0xffffffff;\n"
-               "selp.u32 %0, 1, 0, one; }" : "=r"(picked));
-  return picked != 0;
-}
-
-// The mbarriers that this thread has initialised are so for all of the cluster, once it has met.
-__device__ __forceinline__ void fence_mbarrier_init() {
-  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-}
-
-// What the warpgroup has asked for since the last commit becomes one group.
-__device__ __forceinline__ void wgmma_commit() {
-  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-}
-
-// What this warpgroup did to its registers comes before what wgmma does to them.
-__device__ __forceinline__ void wgmma_fence() {
-  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-}
-
-// Waits until at most n groups are in flight.
-template <int n>
-__device__ __forceinline__ void wgmma_wait() {
-  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(n) : "memory");
-}
-
-// The descriptor of the tile that begins at slab[at]: its address beside what does not
-// depend on it. In a cluster the address has the rank of the CTA above its 18 bits.
+    int column, int row, unsigned long long *bars, int i) {…}
+__device__ __forceinline__ bool elect_one() {…}
+__device__ __forceinline__ void fence_mbarrier_init() {…}
+__device__ __forceinline__ void wgmma_commit() {…}
+__device__ __forceinline__ void wgmma_fence() {…}
+__device__ __forceinline__ void wgmma_wait() {…}
 __device__ __forceinline__ unsigned long long tile_of(const bf16 *slab, int at,
-    unsigned long long shape) {
-  const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 2 * at;
-  return shape | (from & 0x3ffffu) >> 4;
-}
-
-// c += a * b in the background, 64 x 64 x 16, by a warpgroup; c = a * b where keep is 0.
-// a and b are descriptors of tiles: PTX ISA, section 9.7.15.5.1.1.1 says which lane holds what.
-// turned: M or N runs fastest, not K.
-template <int a_turned, int b_turned>
+    unsigned long long shape) {…}
 __device__ __forceinline__ void wgmma_m64n64k16_f32_bf16(float *c, unsigned long long a,
-    unsigned long long b, int keep) {
-  asm volatile(
-      "{\n.reg .pred keep;\nsetp.ne.b32 keep, %34, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 "
-      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13,"
-      " %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27,"
-      " %28, %29, %30, %31}, "
-      "%32, %33, keep, 1, 1, %35, %36;\n}"
-      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]), "+f"(c[4]), "+f"(c[5]),
-        "+f"(c[6]), "+f"(c[7]), "+f"(c[8]), "+f"(c[9]), "+f"(c[10]), "+f"(c[11]),
-        "+f"(c[12]), "+f"(c[13]), "+f"(c[14]), "+f"(c[15]), "+f"(c[16]), "+f"(c[17]),
-        "+f"(c[18]), "+f"(c[19]), "+f"(c[20]), "+f"(c[21]), "+f"(c[22]), "+f"(c[23]),
-        "+f"(c[24]), "+f"(c[25]), "+f"(c[26]), "+f"(c[27]), "+f"(c[28]), "+f"(c[29]),
-        "+f"(c[30]), "+f"(c[31])
-      : "l"(a), "l"(b), "r"(keep), "n"(a_turned), "n"(b_turned)
-      : "memory");
-}
+    unsigned long long b, int keep) {…}
 
 extern "C" __global__ void __launch_bounds__(128)
 matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_map B_map,

@@ -6,51 +6,15 @@
 
 constexpr int N = 4096, K = 4096;
 
-// An e4m3 as it lies in memory; each 32 along K share a factor.
-struct mxf8 {
-  unsigned char bits;
-};
-
-// A factor: 2 to the power of bits - 127.
-struct ue8m0 {
-  unsigned char bits;
-};
-
-__device__ __forceinline__ void load4(unsigned *to, const mxf8 *from) {
-  const unsigned v = *reinterpret_cast<const unsigned *>(from);
-  to[0] = v;
-}
-
-__device__ __forceinline__ void store2(float *to, const float *from) {
-  *reinterpret_cast<float2 *>(to) = float2{from[0], from[1]};
-}
-
-__device__ __forceinline__ void fill4(float *to, float value) {
-  to[0] = value, to[1] = value, to[2] = value, to[3] = value;
-}
-
-// c += a * b, 16 x 8 x 32, by a warp; PTX ISA, section 9.7.14.5.10 says which lane holds what.
-// Each 32 elements along K are scaled by a ue8m0: of a row of A by one of lane 4 * (row % 8) +
-// row / 8, of a column of B by one of lane 4 * column, in 1 byte of sfa and sfb from byte_a and
-// byte_b on (thread-id 0: the first lanes of each four).
+struct mxf8 {…}
+struct ue8m0 {…}
+__device__ __forceinline__ void load4(unsigned *to, const mxf8 *from) {…}
+__device__ __forceinline__ void store2(float *to, const float *from) {…}
+__device__ __forceinline__ void fill4(float *to, float value) {…}
 __device__ __forceinline__ void mma_m16n8k32_f32_mxf8(float *c, const unsigned *a,
     const unsigned *b,
-    unsigned sfa, unsigned short byte_a, unsigned sfb, unsigned short byte_b) {
-  asm volatile("mma.sync.aligned.kind::mxf8f6f4.block_scale.scale_vec::1X"
-               ".m16n8k32.row.col.f32.e4m3.e4m3.f32.ue8m0 "
-               "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3},"
-               " {%10}, {%11, 0}, {%12}, {%13, 0};"
-               : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]),
-                 "r"(b[0]), "r"(b[1]),
-                 "r"(sfa), "h"(byte_a), "r"(sfb), "h"(byte_b));
-}
-
-// Value i of a register that holds 4; the others stay.
-__device__ __forceinline__ void insert_ue8m0(unsigned *to, int i, ue8m0 value) {
-  const unsigned bits = value.bits;
-  *to = (*to & ~(0xffu << 8 * i)) | bits << 8 * i;
-}
+    unsigned sfa, unsigned short byte_a, unsigned sfb, unsigned short byte_b) {…}
+__device__ __forceinline__ void insert_ue8m0(unsigned *to, int i, ue8m0 value) {…}
 
 extern "C" __global__ void __launch_bounds__(128)
 matmul(const mxf8 *__restrict__ A, const mxf8 *__restrict__ B, float *__restrict__ C,

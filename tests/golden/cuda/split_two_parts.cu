@@ -11,276 +11,46 @@ constexpr int M = 4096, N = 4096;
 __constant__ const int table_0[] = {1, 0, 0};
 __constant__ const int table_1[] = {0, 1, 0};
 
-// A bfloat16 (1 sign, 8 exponent, 7 fraction bits) as it lies in memory.
-struct bf16 {
-  unsigned short bits;
-};
-
-__device__ __forceinline__ void load4(float *to, const float *from) {
-  const float4 v = *reinterpret_cast<const float4 *>(from);
-  to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
-}
-
-__device__ __forceinline__ void store2(float *to, const float *from) {
-  *reinterpret_cast<float2 *>(to) = float2{from[0], from[1]};
-}
-
-__device__ __forceinline__ void store4(bf16 *to, const unsigned *from) {
-  *reinterpret_cast<uint2 *>(to) = uint2{from[0], from[1]};
-}
-
-// A matrix and the box that is copied of it at a time, as the driver encodes them.
-struct alignas(64) tensor_map {
-  unsigned long long word[16];
-};
-
-// Phase 0 begins; a phase ends after so many arrivals and all expected bytes.
-__device__ __forceinline__ void mbarrier_init(unsigned long long *bars, int i, int arrivals) {
-  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;"
-               :: "r"(bar), "r"(arrivals) : "memory");
-}
-
-// Arrives, and lets the phase wait for so many bytes.
-__device__ __forceinline__ void mbarrier_expect(unsigned long long *bars, int i, int bytes) {
-  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
-               :: "r"(bar), "r"(bytes) : "memory");
-}
-
-// Goes on when the phase with this bit, 0 or 1, has ended.
-__device__ __forceinline__ void mbarrier_wait(unsigned long long *bars, int i, int phase) {
-  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
-  asm volatile("{ .reg .pred ended;\n"
-               "again%=: mbarrier.try_wait.parity.shared::cta.b64 ended, [%0], %1;\n"
-               "@!ended bra again%=; }" :: "r"(bar), "r"(phase) : "memory");
-}
-
-// The map's box, from this column and row on, goes to element `at` of the slab.
+struct bf16 {…}
+__device__ __forceinline__ void load4(float *to, const float *from) {…}
+__device__ __forceinline__ void store2(float *to, const float *from) {…}
+__device__ __forceinline__ void store4(bf16 *to, const unsigned *from) {…}
+struct alignas(64) tensor_map {…}
+__device__ __forceinline__ void mbarrier_init(unsigned long long *bars, int i, int arrivals) {…}
+__device__ __forceinline__ void mbarrier_expect(unsigned long long *bars, int i, int bytes) {…}
+__device__ __forceinline__ void mbarrier_wait(unsigned long long *bars, int i, int phase) {…}
 __device__ __forceinline__ void tma_load(bf16 *slab, int at, const tensor_map *map,
-    int column, int row, unsigned long long *bars, int i) {
-  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 2 * at;
-  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
-  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
-               ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
-               :: "r"(to), "l"(map), "r"(column), "r"(row), "r"(bar) : "memory");
-}
-
-// The same to each block of the cluster in the mask, where its bytes count at bars[i].
+    int column, int row, unsigned long long *bars, int i) {…}
 __device__ __forceinline__ void tma_multicast(bf16 *slab, int at, const tensor_map *map,
-    int column, int row, unsigned long long *bars, int i, int mask) {
-  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 2 * at;
-  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
-  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
-               ".mbarrier::complete_tx::bytes.multicast::cluster"
-               " [%0], [%1, {%2, %3}], [%4], %5;"
-               :: "r"(to), "l"(map), "r"(column), "r"(row), "r"(bar),
-               "h"(static_cast<unsigned short>(mask)) : "memory");
-}
-
-// The map's box, from element `at` of the slab on, goes to the matrix from this column and row on.
+    int column, int row, unsigned long long *bars, int i, int mask) {…}
 __device__ __forceinline__ void tma_store(const tensor_map *map, int column, int row,
-    float *slab, int at) {
-  const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 4 * at;
-  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group"
-               " [%0, {%1, %2}], [%3];"
-               :: "l"(map), "r"(column), "r"(row), "r"(from) : "memory");
-}
-
-// Barrier `id` of the block, at which n threads meet.
-template <int n>
-__device__ __forceinline__ void barrier_of(int id) {
-  asm volatile("bar.sync %0, %1;" ::"r"(id), "n"(n) : "memory");
-}
-
-// The boxes this thread has sent since the last commit become one group.
-__device__ __forceinline__ void bulk_commit() {
-  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
-}
-
-// Waits until at most `n` of this thread's groups have still to be read.
-template <int n>
-__device__ __forceinline__ void bulk_read() {
-  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(n) : "memory");
-}
-
-// Waits until at most `n` of this thread's groups are still in flight.
-template <int n>
-__device__ __forceinline__ void bulk_wait() {
-  asm volatile("cp.async.bulk.wait_group %0;" ::"n"(n) : "memory");
-}
-
-// A list of tiles for the cluster of n blocks, which no other has in this launch: that of its SM,
-// or the next one that is free. Lists from `lists` on have no tiles.
-template <int n, bool indivisible>
+    float *slab, int at) {…}
+__device__ __forceinline__ void barrier_of(int id) {…}
+__device__ __forceinline__ void bulk_commit() {…}
+__device__ __forceinline__ void bulk_read() {…}
+__device__ __forceinline__ void bulk_wait() {…}
 __device__ __forceinline__ void claim_list(unsigned long long *word, int none,
                                            const int *places, unsigned *claims,
-                                           unsigned epoch, int lists) {
-  const int clusters = gridDim.x / n;
-  unsigned sm;
-  asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
-  int list = places[sm % 1024] % clusters, tried = 0;
-  for (; tried < clusters; ++tried) {
-    const unsigned before = indivisible ? atomicMax(&claims[list], epoch) : claims[list];
-    if (!indivisible && before < epoch) claims[list] = epoch;
-    if (before < epoch) break;
-    list = list + 1 == clusters ? 0 : list + 1;
-  }
-  *word = tried < clusters && list < lists ? list : none;
-}
-// What the block of rank 0 has claimed.
-template <int n>
-__device__ __forceinline__ int claimed_list(const unsigned long long *word) {
-  if (n == 1) return static_cast<int>(*word);
-  unsigned long long list;
-  asm volatile("{ .reg .b32 there;\n"
-               "mapa.shared::cluster.u32 there, %1, 0;\n"
-               "ld.shared::cluster.u64 %0, [there]; }"
-               : "=l"(list)
-               : "r"(static_cast<unsigned>(__cvta_generic_to_shared(word)))
-               : "memory");
-  return static_cast<int>(list);
-}
-
-// Every thread of the cluster arrives before any goes on, and knows what the others have done.
-__device__ __forceinline__ void cluster_barrier() {
-  asm volatile("barrier.cluster.arrive.release;\n"
-               "barrier.cluster.wait.acquire;" ::: "memory");
-}
-
-// True in one lane of the warp, which the hardware picks, each time the same one.
-__device__ __forceinline__ bool elect_one() {
-  unsigned picked;
-  asm volatile("{ .reg .pred one;\nelect.sync _|one, 0xffffffff;\n"
-               "selp.u32 %0, 1, 0, one; }" : "=r"(picked));
-  return picked != 0;
-}
-
-// What was read of shared memory, by all whom this thread has waited for, is read before a
-// copy that it asks for later overwrites it.
-__device__ __forceinline__ void fence_async() {
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-}
-
-// The mbarriers that this thread has initialised are so for all of the cluster, once it has met.
-__device__ __forceinline__ void fence_mbarrier_init() {
-  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-}
-
-// One arrival for the whole warp at the mbarrier of each block in the mask: lane r's at rank r.
-__device__ __forceinline__ void mbarrier_arrive_at(unsigned long long *bars, int i, int mask) {
-  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
-  const int rank = threadIdx.x % 32;
-  __syncwarp();
-  if (mask >> rank & 1)
-    asm volatile("{ .reg .b32 there;\n"
-                 "mapa.shared::cluster.u32 there, %0, %1;\n"
-                 "mbarrier.arrive.shared::cluster.b64 _, [there]; }"
-                 :: "r"(bar), "r"(rank) : "memory");
-}
-
-// Each thread of the warp keeps n registers and gives the others back.
-template <int n>
-__device__ __forceinline__ void registers_give() {
-  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(n));
-}
-
-// The warp goes on when each of its threads has n registers.
-template <int n>
-__device__ __forceinline__ void registers_take() {
-  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(n));
-}
-
-// What the warpgroup has asked for since the last commit becomes one group.
-__device__ __forceinline__ void wgmma_commit() {
-  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-}
-
-// What this warpgroup did to its registers comes before what wgmma does to them.
-__device__ __forceinline__ void wgmma_fence() {
-  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-}
-
-// Waits until at most n groups are in flight.
-template <int n>
-__device__ __forceinline__ void wgmma_wait() {
-  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(n) : "memory");
-}
-
-// The descriptor of the tile that begins at slab[at]: its address beside what does not
-// depend on it. In a cluster the address has the rank of the CTA above its 18 bits.
+                                           unsigned epoch, int lists) {…}
+__device__ __forceinline__ int claimed_list(const unsigned long long *word) {…}
+__device__ __forceinline__ void cluster_barrier() {…}
+__device__ __forceinline__ bool elect_one() {…}
+__device__ __forceinline__ void fence_async() {…}
+__device__ __forceinline__ void fence_mbarrier_init() {…}
+__device__ __forceinline__ void mbarrier_arrive_at(unsigned long long *bars, int i, int mask) {…}
+__device__ __forceinline__ void registers_give() {…}
+__device__ __forceinline__ void registers_take() {…}
+__device__ __forceinline__ void wgmma_commit() {…}
+__device__ __forceinline__ void wgmma_fence() {…}
+__device__ __forceinline__ void wgmma_wait() {…}
 __device__ __forceinline__ unsigned long long tile_of(const bf16 *slab, int at,
-    unsigned long long shape) {
-  const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 2 * at;
-  return shape | (from & 0x3ffffu) >> 4;
-}
-
-// c += a * b in the background, 64 x 256 x 16, by a warpgroup; c = a * b where keep is 0.
-// a and b are descriptors of tiles: PTX ISA, section 9.7.15.5.1.1.1 says which lane holds what.
-// turned: M or N runs fastest, not K.
-template <int a_turned, int b_turned>
+    unsigned long long shape) {…}
 __device__ __forceinline__ void wgmma_m64n256k16_f32_bf16(float *c, unsigned long long a,
-    unsigned long long b, int keep) {
-  asm volatile(
-      "{\n.reg .pred keep;\nsetp.ne.b32 keep, %130, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 "
-      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13,"
-      " %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27,"
-      " %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41,"
-      " %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55,"
-      " %56, %57, %58, %59, %60, %61, %62, %63, %64, %65, %66, %67, %68, %69,"
-      " %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, %80, %81, %82, %83,"
-      " %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, %96, %97,"
-      " %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111,"
-      " %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125,"
-      " %126, %127}, "
-      "%128, %129, keep, 1, 1, %131, %132;\n}"
-      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]), "+f"(c[4]), "+f"(c[5]),
-        "+f"(c[6]), "+f"(c[7]), "+f"(c[8]), "+f"(c[9]), "+f"(c[10]), "+f"(c[11]),
-        "+f"(c[12]), "+f"(c[13]), "+f"(c[14]), "+f"(c[15]), "+f"(c[16]), "+f"(c[17]),
-        "+f"(c[18]), "+f"(c[19]), "+f"(c[20]), "+f"(c[21]), "+f"(c[22]), "+f"(c[23]),
-        "+f"(c[24]), "+f"(c[25]), "+f"(c[26]), "+f"(c[27]), "+f"(c[28]), "+f"(c[29]),
-        "+f"(c[30]), "+f"(c[31]), "+f"(c[32]), "+f"(c[33]), "+f"(c[34]), "+f"(c[35]),
-        "+f"(c[36]), "+f"(c[37]), "+f"(c[38]), "+f"(c[39]), "+f"(c[40]), "+f"(c[41]),
-        "+f"(c[42]), "+f"(c[43]), "+f"(c[44]), "+f"(c[45]), "+f"(c[46]), "+f"(c[47]),
-        "+f"(c[48]), "+f"(c[49]), "+f"(c[50]), "+f"(c[51]), "+f"(c[52]), "+f"(c[53]),
-        "+f"(c[54]), "+f"(c[55]), "+f"(c[56]), "+f"(c[57]), "+f"(c[58]), "+f"(c[59]),
-        "+f"(c[60]), "+f"(c[61]), "+f"(c[62]), "+f"(c[63]), "+f"(c[64]), "+f"(c[65]),
-        "+f"(c[66]), "+f"(c[67]), "+f"(c[68]), "+f"(c[69]), "+f"(c[70]), "+f"(c[71]),
-        "+f"(c[72]), "+f"(c[73]), "+f"(c[74]), "+f"(c[75]), "+f"(c[76]), "+f"(c[77]),
-        "+f"(c[78]), "+f"(c[79]), "+f"(c[80]), "+f"(c[81]), "+f"(c[82]), "+f"(c[83]),
-        "+f"(c[84]), "+f"(c[85]), "+f"(c[86]), "+f"(c[87]), "+f"(c[88]), "+f"(c[89]),
-        "+f"(c[90]), "+f"(c[91]), "+f"(c[92]), "+f"(c[93]), "+f"(c[94]), "+f"(c[95]),
-        "+f"(c[96]), "+f"(c[97]), "+f"(c[98]), "+f"(c[99]), "+f"(c[100]), "+f"(c[101]),
-        "+f"(c[102]), "+f"(c[103]), "+f"(c[104]), "+f"(c[105]), "+f"(c[106]), "+f"(c[107]),
-        "+f"(c[108]), "+f"(c[109]), "+f"(c[110]), "+f"(c[111]), "+f"(c[112]), "+f"(c[113]),
-        "+f"(c[114]), "+f"(c[115]), "+f"(c[116]), "+f"(c[117]), "+f"(c[118]), "+f"(c[119]),
-        "+f"(c[120]), "+f"(c[121]), "+f"(c[122]), "+f"(c[123]), "+f"(c[124]), "+f"(c[125]),
-        "+f"(c[126]), "+f"(c[127])
-      : "l"(a), "l"(b), "r"(keep), "n"(a_turned), "n"(b_turned)
-      : "memory");
-}
-
-__device__ __forceinline__ float to_float(bf16 from) {
-  return __uint_as_float(static_cast<unsigned>(from.bits) << 16);
-}
-
-__device__ __forceinline__ bf16 to_bf16(float from) {
-  bf16 to;
-  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(to.bits) : "f"(from));
-  return to;
-}
-
-// Value i of a register that holds 2.
-__device__ __forceinline__ bf16 extract_bf16(unsigned from, int i) {
-  return bf16{static_cast<unsigned short>(from >> 16 * i)};
-}
-
-// Value i of a register that holds 2; the others stay.
-__device__ __forceinline__ void insert_bf16(unsigned *to, int i, bf16 value) {
-  const unsigned bits = value.bits;
-  *to = (*to & ~(0xffffu << 16 * i)) | bits << 16 * i;
-}
+    unsigned long long b, int keep) {…}
+__device__ __forceinline__ float to_float(bf16 from) {…}
+__device__ __forceinline__ bf16 to_bf16(float from) {…}
+__device__ __forceinline__ bf16 extract_bf16(unsigned from, int i) {…}
+__device__ __forceinline__ void insert_bf16(unsigned *to, int i, bf16 value) {…}
 
 // SPLIT_F32=3xbf16
 extern "C" __global__ void __launch_bounds__(256)

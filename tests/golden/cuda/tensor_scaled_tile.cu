@@ -6,168 +6,33 @@
 
 constexpr int N = 4096;
 
-// An e4m3 as it lies in memory; each 32 along K share a factor.
-struct mxf8 {
-  unsigned char bits;
-};
-
-// A factor: 2 to the power of bits - 127.
-struct ue8m0 {
-  unsigned char bits;
-};
-
-__device__ __forceinline__ void store4(float *to, const float *from) {
-  *reinterpret_cast<float4 *>(to) = float4{from[0], from[1], from[2], from[3]};
-}
-
-// A matrix and the box that is copied of it at a time, as the driver encodes them.
-struct alignas(64) tensor_map {
-  unsigned long long word[16];
-};
-
-// Phase 0 begins; a phase ends after so many arrivals and all expected bytes.
-__device__ __forceinline__ void mbarrier_init(unsigned long long *bars, int i, int arrivals) {
-  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;"
-               :: "r"(bar), "r"(arrivals) : "memory");
-}
-
-// Arrives, and lets the phase wait for so many bytes.
-__device__ __forceinline__ void mbarrier_expect(unsigned long long *bars, int i, int bytes) {
-  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
-               :: "r"(bar), "r"(bytes) : "memory");
-}
-
-// Goes on when the phase with this bit, 0 or 1, has ended.
-__device__ __forceinline__ void mbarrier_wait(unsigned long long *bars, int i, int phase) {
-  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
-  asm volatile("{ .reg .pred ended;\n"
-               "again%=: mbarrier.try_wait.parity.shared::cta.b64 ended, [%0], %1;\n"
-               "@!ended bra again%=; }" :: "r"(bar), "r"(phase) : "memory");
-}
-
-// The map's box, from this column and row on, goes to element `at` of the slab.
+struct mxf8 {…}
+struct ue8m0 {…}
+__device__ __forceinline__ void store4(float *to, const float *from) {…}
+struct alignas(64) tensor_map {…}
+__device__ __forceinline__ void mbarrier_init(unsigned long long *bars, int i, int arrivals) {…}
+__device__ __forceinline__ void mbarrier_expect(unsigned long long *bars, int i, int bytes) {…}
+__device__ __forceinline__ void mbarrier_wait(unsigned long long *bars, int i, int phase) {…}
 __device__ __forceinline__ void tma_load(mxf8 *slab, int at, const tensor_map *map,
-    int column, int row, unsigned long long *bars, int i) {
-  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + at;
-  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
-  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
-               ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
-               :: "r"(to), "l"(map), "r"(column), "r"(row), "r"(bar) : "memory");
-}
-
-// The map's box, from this column and row on, goes to element `at` of the slab.
+    int column, int row, unsigned long long *bars, int i) {…}
 __device__ __forceinline__ void tma_load(ue8m0 *slab, int at, const tensor_map *map,
-    int column, int row, int matrix, unsigned long long *bars, int i) {
-  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + at;
-  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
-  asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile"
-               ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];"
-               :: "r"(to), "l"(map), "r"(column), "r"(row), "r"(matrix), "r"(bar) : "memory");
-}
-
-// True in one lane of the warp, which the hardware picks, each time the same one.
-__device__ __forceinline__ bool elect_one() {
-  unsigned picked;
-  asm volatile("{ .reg .pred one;\nelect.sync _|one, 0xffffffff;\n"
-               "selp.u32 %0, 1, 0, one; }" : "=r"(picked));
-  return picked != 0;
-}
-
-// The mbarriers that this thread has initialised are so for all of the cluster, once it has met.
-__device__ __forceinline__ void fence_mbarrier_init() {
-  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-}
-
-// What is done to it from now on comes after what was waited for.
-__device__ __forceinline__ void tcgen05_after() {
-  asm volatile("tcgen05.fence::after_thread_sync;" ::: "memory");
-}
-
-// One arrival at bars[i] when all that this thread has asked the tensor core for is done.
-__device__ __forceinline__ void tcgen05_commit(unsigned long long *bars, int i) {
-  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
-  asm volatile("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];"
-               :: "r"(bar) : "memory");
-}
-
-// 32 rows of 16 bytes that a descriptor finds, in the background, to four columns of tensor memory,
-// into the lanes of each quarter. A product that is asked for behind it finds them.
-__device__ __forceinline__ void tcgen05_cp(unsigned to, unsigned long long from) {
-  asm volatile("tcgen05.cp.cta_group::1.32x128b.warpx4 [%0], %1;"
-               :: "r"(to), "l"(from) : "memory");
-}
-
-// d += (a * sfa) * (b * sfb) in the background: the same, with scale factors that begin at sfa and
-// sfb in tensor memory; bits 29 and 4 of idesc say at which byte of their words.
+    int column, int row, int matrix, unsigned long long *bars, int i) {…}
+__device__ __forceinline__ bool elect_one() {…}
+__device__ __forceinline__ void fence_mbarrier_init() {…}
+__device__ __forceinline__ void tcgen05_after() {…}
+__device__ __forceinline__ void tcgen05_commit(unsigned long long *bars, int i) {…}
+__device__ __forceinline__ void tcgen05_cp(unsigned to, unsigned long long from) {…}
 __device__ __forceinline__ void tcgen05_mma_mxf8f6f4(unsigned d, unsigned long long a,
-    unsigned long long b, unsigned idesc, unsigned sfa, unsigned sfb, int keep) {
-  asm volatile("{ .reg .pred keep;\nsetp.ne.b32 keep, %6, 0;\n"
-               "tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale.scale_vec::1X"
-               " [%0], %1, %2, %3, [%4], [%5], keep; }"
-               :: "r"(d), "l"(a), "l"(b), "r"(idesc), "r"(sfa), "r"(sfb), "r"(keep)
-               : "memory");
-}
-
-// What this warp has asked of tensor memory is in its registers.
-__device__ __forceinline__ void tcgen05_wait_ld() {
-  asm volatile("tcgen05.wait::ld.sync.aligned;" ::: "memory");
-}
-
-// n columns of tensor memory for this block, which a whole warp takes; *base gets their
-// address. It gives up the right to have more, so that other blocks of the SM may have
-// theirs.
-template <int n>
-__device__ __forceinline__ void tensor_alloc(unsigned long long *base) {
-  asm volatile("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], %1;\n"
-               "tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;"
-               :: "r"(static_cast<unsigned>(__cvta_generic_to_shared(base))), "n"(n)
-               : "memory");
-}
-
-// An address in tensor memory: lane << 16 | column. A warp names the first lane of its quarter.
-__device__ __forceinline__ unsigned tensor_at(unsigned begin, int lane, int column) {
-  return begin + (lane / 32 << 21) + column;
-}
-
-// Gives them back, as every block must before it ends.
-template <int n>
-__device__ __forceinline__ void tensor_free(unsigned begin) {
-  asm volatile("tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, %1;"
-               :: "r"(begin), "n"(n) : "memory");
-}
-
-// The descriptor of the tile that begins at slab[at]: its address beside what does not
-// depend on it. In a cluster the address has the rank of the CTA above its 18 bits.
+    unsigned long long b, unsigned idesc, unsigned sfa, unsigned sfb, int keep) {…}
+__device__ __forceinline__ void tcgen05_wait_ld() {…}
+__device__ __forceinline__ void tensor_alloc(unsigned long long *base) {…}
+__device__ __forceinline__ unsigned tensor_at(unsigned begin, int lane, int column) {…}
+__device__ __forceinline__ void tensor_free(unsigned begin) {…}
 __device__ __forceinline__ unsigned long long tile_of(const mxf8 *slab, int at,
-    unsigned long long shape) {
-  const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 1 * at;
-  return shape | (from & 0x3ffffu) >> 4;
-}
-
-// The descriptor of the tile that begins at slab[at]: its address beside what does not
-// depend on it. In a cluster the address has the rank of the CTA above its 18 bits.
+    unsigned long long shape) {…}
 __device__ __forceinline__ unsigned long long tile_of(const ue8m0 *slab, int at,
-    unsigned long long shape) {
-  const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 1 * at;
-  return shape | (from & 0x3ffffu) >> 4;
-}
-
-// 32 columns of the lane of this thread, in the background.
-__device__ __forceinline__ void tcgen05_ld_x32(float *to, unsigned from) {
-  asm volatile("tcgen05.ld.sync.aligned.32x32b.x32.b32 "
-      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11,"
-      " %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23,"
-      " %24, %25, %26, %27, %28, %29, %30, %31}, [%32];"
-      : "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3]), "=f"(to[4]), "=f"(to[5]),
-        "=f"(to[6]), "=f"(to[7]), "=f"(to[8]), "=f"(to[9]), "=f"(to[10]), "=f"(to[11]),
-        "=f"(to[12]), "=f"(to[13]), "=f"(to[14]), "=f"(to[15]), "=f"(to[16]), "=f"(to[17]),
-        "=f"(to[18]), "=f"(to[19]), "=f"(to[20]), "=f"(to[21]), "=f"(to[22]), "=f"(to[23]),
-        "=f"(to[24]), "=f"(to[25]), "=f"(to[26]), "=f"(to[27]), "=f"(to[28]), "=f"(to[29]),
-        "=f"(to[30]), "=f"(to[31])
-      : "r"(from) : "memory");
-}
+    unsigned long long shape) {…}
+__device__ __forceinline__ void tcgen05_ld_x32(float *to, unsigned from) {…}
 
 extern "C" __global__ void __launch_bounds__(128)
 matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_map B_map,

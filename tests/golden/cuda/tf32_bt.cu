@@ -6,72 +6,17 @@
 
 constexpr int N = 4096, K = 4096;
 
-__device__ __forceinline__ void load4(float *to, const float *from) {
-  const float4 v = *reinterpret_cast<const float4 *>(from);
-  to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
-}
-
-__device__ __forceinline__ void store2(float *to, const float *from) {
-  *reinterpret_cast<float2 *>(to) = float2{from[0], from[1]};
-}
-
-__device__ __forceinline__ void fill4(float *to, float value) {
-  to[0] = value, to[1] = value, to[2] = value, to[3] = value;
-}
-
+__device__ __forceinline__ void load4(float *to, const float *from) {…}
+__device__ __forceinline__ void store2(float *to, const float *from) {…}
+__device__ __forceinline__ void fill4(float *to, float value) {…}
 __device__ __forceinline__ void cp_async4(float *slab, int at,
-                                          const float *from_global) {
-  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 4 * at;
-  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;"
-               :: "r"(to), "l"(from_global) : "memory");
-}
-
-// The copies this thread has issued since the last commit become one group.
-__device__ __forceinline__ void cp_async_commit() {
-  asm volatile("cp.async.commit_group;" ::: "memory");
-}
-
-// Waits until at most `n` of this thread's groups are still in flight.
-template <int n>
-__device__ __forceinline__ void cp_async_wait() {
-  asm volatile("cp.async.wait_group %0;" ::"n"(n) : "memory");
-}
-
-// Two matrices of eight 16-byte rows: lane l says where row l % 8 of matrix l / 8 begins.
-__device__ __forceinline__ void ldmatrix_x2(float *to, const float *slab, int at) {
-  const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 4 * at;
-  unsigned bits[2];
-  asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
-               : "=r"(bits[0]), "=r"(bits[1])
-               : "r"(from) : "memory");
-  to[0] = __uint_as_float(bits[0]);
-  to[1] = __uint_as_float(bits[1]);
-}
-
-// Four matrices of eight 16-byte rows: lane l says where row l % 8 of matrix l / 8 begins.
-__device__ __forceinline__ void ldmatrix_x4(float *to, const float *slab, int at) {
-  const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 4 * at;
-  unsigned bits[4];
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(bits[0]), "=r"(bits[1]), "=r"(bits[2]), "=r"(bits[3])
-               : "r"(from) : "memory");
-  to[0] = __uint_as_float(bits[0]);
-  to[1] = __uint_as_float(bits[1]);
-  to[2] = __uint_as_float(bits[2]);
-  to[3] = __uint_as_float(bits[3]);
-}
-
-// c += a * b, 16 x 8 x 8, by a warp; PTX ISA, section 9.7.14.5.7 says which lane holds what.
-// The unit reads the upper 19 bits of a and b: fractions are cut to 10 bits.
+                                          const float *from_global) {…}  // (2)
+__device__ __forceinline__ void cp_async_commit() {…}
+__device__ __forceinline__ void cp_async_wait() {…}
+__device__ __forceinline__ void ldmatrix_x2(float *to, const float *slab, int at) {…}
+__device__ __forceinline__ void ldmatrix_x4(float *to, const float *slab, int at) {…}
 __device__ __forceinline__ void mma_m16n8k8_f32_tf32(float *c, const float *a,
-    const float *b) {
-  asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
-               "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-               : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-               : "r"(__float_as_uint(a[0])), "r"(__float_as_uint(a[1])),
-                 "r"(__float_as_uint(a[2])), "r"(__float_as_uint(a[3])),
-                 "r"(__float_as_uint(b[0])), "r"(__float_as_uint(b[1])));
-}
+    const float *b) {…}
 
 extern "C" __global__ void __launch_bounds__(256, 2)
 matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restrict__ C) {

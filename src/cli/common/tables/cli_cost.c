@@ -11,7 +11,6 @@
 #include <stdio.h>
 
 #include "banks/engine/bank_text.h"
-#include "model/ir/program.h"
 #include "model/readings/cost/estimate.h"
 #include "model/readings/cost/merge.h"
 #include "model/readings/cost/site_json.h"
@@ -50,7 +49,7 @@ void cli_print_traffic(Arena *arena, const Model *model) {
   printf("\nestimated roofline: %s TFLOP/s; FLOP per byte of L2 %s, of DRAM %s\n",
          number(arena, t->roofline_tflops), number(arena, t->flop_per_l2_byte),
          number(arena, t->flop_per_dram_byte));
-  const char *reasons = roofline_reasons(arena, model);
+  const char *reasons = estimate_roofline_reasons(arena, model);
   if (*reasons) printf("estimated so because: %s\n", reasons);
   if (t->power_tflops >= 0)
     printf("estimated power: the board allows %s TFLOP/s\n", number(arena, t->power_tflops));

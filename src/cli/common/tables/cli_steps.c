@@ -8,8 +8,6 @@
 
 #include <stdio.h>
 
-#include "model/ir/program.h"
-
 // ---- text ---------------------------------------------------------------------------------------
 
 static void print_strategy(const Strategy *strategy) {

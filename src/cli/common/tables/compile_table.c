@@ -109,9 +109,9 @@ static void take_claims(Table *table, const ClaimList *list) {
 }
 
 static bool find_claims(Table *table, Session *session, Diags *diags) {
-  for (int i = 0; i < session->n_ladders; i++) {
+  for (int i = 0; i < session->doc.n_ladders; i++) {
     const EmbeddedFile *file = embed_find(
-        table->arena, arena_printf(table->arena, "claims/%s.json", session->ladders[i]->name));
+        table->arena, arena_printf(table->arena, "claims/%s.json", session->doc.ladders[i]->name));
     if (!file) continue;
     const ClaimList *list = claims_read(table->arena, file->text, file->size, file->path,
                                         session_facts(session), diags);

@@ -1,7 +1,6 @@
 // Faults of clusters that claim their lists of tiles.
 #include "model/interp/breakage_parts.h"
 #include "model/ir/program.h"
-#include "model/ir/rewrite.h"
 #include "model/ir/stmt.h"
 
 static bool claim_in_steps(Program *program, Stmt *stmt) {

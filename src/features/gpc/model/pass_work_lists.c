@@ -38,8 +38,8 @@ static Stmt *claim(Program *program, Buffer *list, int64_t tiles) {
            .lists = tiles};
   Stmt *stmt = stmt_op(program, knob, op);
   stmt->note = "the list that is meant for this place, or the next one that is free";
-  if (kernel_launch(main_kernel(program)).cluster == 1) return stmt;
-  const Expr *rank = cluster_rank(arena, main_kernel(program));
+  if (kernel_launch(program_main_kernel(program)).cluster == 1) return stmt;
+  const Expr *rank = cluster_rank(arena, program_main_kernel(program));
   return stmt_if(program, knob, ex_binary(arena, EXPR_EQ, rank, ex_const(arena, 0)), stmt);
 }
 
@@ -52,7 +52,7 @@ static void begin_with_list(Stmt *stmt, int depth, void *context) {
 
 void pass_work_lists(Program *program, Product *product, const Schedule *schedule) {
   (void)product, (void)schedule;
-  Kernel *kernel = main_kernel(program);
+  Kernel *kernel = program_main_kernel(program);
   int64_t one = 1, tiles = kernel_launch(kernel).tiles->var->extent;
   Buffer *list = program_new_buffer(program, "list", SPACE_BARRIER, ROLE_LIST, 1, &one, knob);
   Stmt *of_one_thread = kernel_block(kernel)->body;

@@ -49,6 +49,7 @@ typedef struct ClockTrip {
 } ClockTrip;
 
 struct ClockAnswer;
+struct LaunchRun;
 
 // A launch; blocks 0: not known.
 typedef struct ClockLaunch {
@@ -68,7 +69,8 @@ typedef struct ClockAsk {
   void *context;
   int n_trips;
   ClockTrip trip[CLOCK_TRIPS_MAX];
-  ClockLaunch launch;  // of a cubin
+  ClockLaunch launch;           // of a cubin
+  const struct LaunchRun *run;  // of that launch on the CPU (launch_play.h); NULL: there was none
 } ClockAsk;
 
 // A kernel of a product that needs several, such as the sum over slices of K; value -1: it could

@@ -1,8 +1,8 @@
 // Machine code, launch and addresses → the blocks of the SM that has most of them.
 //
 // Blocks are alike but for their number; of causal attention, whose blocks have more or fewer keys,
-// as many are walked as the SM runs. The first times that a warp comes by an access its addresses
-// are looked at: wavefronts of shared memory, lines and sectors of global memory.
+// as many are walked as the SM runs. The first times that a warp comes by an access, its addresses
+// are costed (access_costs.h).
 //
 // Worked example, 4,096 tiles on 132 SMs, two blocks at once: the SM with most runs 32, in 16
 // generations, of which three are played.
@@ -11,12 +11,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "banks/engine/bank.h"
 #include "base/str.h"
 #include "base/whole.h"
+#include "kernels/toolchain/machine/access_costs.h"
+#include "kernels/toolchain/machine/play_parts.h"
 #include "model/ir/buffer.h"
+#include "model/ir/find_op.h"
 #include "model/ir/program.h"
-#include "model/ir/rewrite.h"
 #include "model/ir/stmt.h"
 
 enum {
@@ -25,13 +26,10 @@ enum {
   CUT_HEAD = 8,
   CUT_TAIL = 4,
 };
-enum { SEEN_PIECES = 1 << 18 };
-static const double COPIED_LINE = 0.25;  // clocks: four lines a clock (traffic.c)
 // From Blackwell on parameters stand elsewhere, and uniform loads fetch them.
 enum { FIRST_UNKNOWN = 100 };
 enum { GRID_MAX = 4096 };  // blocks that are measured
-// PAIR: L2 fetches two sectors from DRAM where one is asked for.
-enum { KINDS_MAX = 24, LINE = 128, SECTOR = 32, PAIR = 64, PARAMETERS = 0x210, MBARRIERS_MAX = 64 };
+enum { KINDS_MAX = 24, LINE = 128, PARAMETERS = 0x210 };
 
 // ---- the launch ---------------------------------------------------------------------------------
 
@@ -73,209 +71,6 @@ static SassLaunch launch_of(const Model *model, const EmitKernel *kernel, int64_
   return out;
 }
 
-// ---- accesses -----------------------------------------------------------------------------------
-
-static bool is_fetch(const SassInst *inst) {
-  return inst->opcode->kind == SASS_KIND_LOAD || inst->opcode->kind == SASS_KIND_COPY;
-}
-
-static bool is_box(const SassInst *inst) {
-  return inst->opcode->kind == SASS_KIND_COPY && inst->opcode->pipe == SASS_PIPE_CONTROL;
-}
-
-// Pieces of memory that were asked for; nothing is forgotten.
-typedef struct Seen {
-  int n;
-  uint64_t *key;
-} Seen;
-
-typedef struct Costs {
-  const SassCode *code;
-  double *wavefronts, *lines, *far_bytes, *far_share, *cold_share, local_share;
-  int *n, warp;  // warp: whose way it is
-  Seen l1, l2;
-} Costs;
-
-static const BankOp *op_of(const SassInst *inst) {
-  char name[32] = "";
-  const char *opcode = inst->opcode->name;
-  if (str_equal(opcode, "LDSM") || str_equal(opcode, "STSM"))
-    snprintf(name, sizeof name, "%s_x%d", str_equal(opcode, "LDSM") ? "ldsm" : "stsm",
-             inst->bytes / 4);
-  else
-    snprintf(name, sizeof name, "%s%d", inst->opcode->kind == SASS_KIND_STORE ? "sts" : "lds",
-             inst->bytes * 8);
-  return banks_op_find(name);
-}
-
-// The distinct pieces of `size` bytes that the lanes touch.
-static int list_pieces(const int64_t address[SASS_LANES], int bytes, int size,
-                       int64_t seen[SASS_LANES * 2]) {
-  int n = 0;
-  for (int i = 0; i < SASS_LANES; i++) {
-    if (address[i] < 0) continue;
-    for (int64_t piece = address[i] / size; piece <= (address[i] + bytes - 1) / size; piece++) {
-      bool known = false;
-      for (int k = n - 1; k >= 0 && !known; k--) known = seen[k] == piece;
-      if (!known && n < SASS_LANES * 2) seen[n++] = piece;
-    }
-  }
-  return n;
-}
-
-static bool is_local(const SassInst *inst) {
-  return str_equal(inst->opcode->name, "LDL") || str_equal(inst->opcode->name, "STL");
-}
-
-// Whether the piece is asked for the first time: by the block, or by this warp.
-static bool is_new(Seen *seen, int64_t piece, int warp) {
-  const uint64_t key = (uint64_t)piece * 64 + (uint64_t)(warp + 1);
-  const uint64_t hash = key * UINT64_C(0x9E3779B97F4A7C15);
-  for (uint64_t i = hash >> 40;; i++) {
-    uint64_t *cell = &seen->key[i % SEEN_PIECES];
-    if (*cell == key) return false;
-    if (*cell) continue;
-    if (++seen->n < SEEN_PIECES / 2) *cell = key;
-    return true;
-  }
-}
-
-// Bytes that come from L2: the sectors that the block has not asked L1 for. A warp that has not
-// asked for one of them waits as long as whoever asked first, for both ask at the same time.
-static double far_bytes_of(Costs *costs, const SassInst *inst, const int64_t address[SASS_LANES],
-                           bool *waits) {
-  enum { BLOCK = -1 };
-  int64_t seen[SASS_LANES * 2];
-  const bool by_l1 = inst->opcode->kind == SASS_KIND_LOAD ||
-                     (inst->opcode->kind == SASS_KIND_COPY && inst->bytes < 16);
-  const int n = list_pieces(address, inst->bytes, SECTOR, seen);
-  int far = 0;
-  *waits = !by_l1;
-  for (int i = 0; i < n; i++) {
-    far += !by_l1 || is_new(&costs->l1, seen[i], BLOCK);
-    if (by_l1 && is_new(&costs->l1, seen[i], costs->warp)) *waits = true;
-  }
-  return SECTOR * far;
-}
-
-// Whether the warp asks L2 for what it has not fetched yet. Worked example: a slab of 8 floats of a
-// row is a sector, so every other slab is there with the one before it.
-static bool is_cold(Costs *costs, const SassInst *inst, const int64_t address[SASS_LANES]) {
-  int64_t seen[SASS_LANES * 2];
-  const int n = list_pieces(address, inst->bytes, PAIR, seen);
-  bool cold = false;
-  for (int i = 0; i < n; i++) cold |= is_new(&costs->l2, seen[i], costs->warp);
-  return cold;
-}
-
-// Copies of 4 and 8 bytes go through the shared pipe lane by lane; others are written past it.
-static double wavefronts_of_copy(const SassInst *inst, const int64_t address[SASS_LANES],
-                                 const int64_t *shared) {
-  if (inst->bytes >= 16) return 0;
-  if (!shared) return inst->bytes / 4.0;
-  const BankOp *op = banks_op_find(inst->bytes == 8 ? "cpasync8" : "cpasync4");
-  return banks_count_copy(op, shared, address).wavefronts;
-}
-
-static bool is_past_pipe(const SassInst *inst) {
-  return inst->opcode->kind == SASS_KIND_COPY && inst->bytes >= 16;
-}
-
-static void note_access(void *context, int at, const int64_t address[SASS_LANES],
-                        const int64_t *shared) {
-  Costs *costs = context;
-  const SassInst *inst = &costs->code->inst[at];
-  int64_t seen[SASS_LANES * 2];
-  if (is_local(inst)) return;
-  costs->n[at]++;
-  if (inst->opcode->pipe == SASS_PIPE_FAR) {
-    costs->lines[at] +=
-        list_pieces(address, inst->bytes, LINE, seen) * (is_past_pipe(inst) ? COPIED_LINE : 1);
-    bool waits;
-    costs->far_bytes[at] += far_bytes_of(costs, inst, address, &waits);
-    costs->far_share[at] += waits;
-    if (is_fetch(inst)) costs->cold_share[at] += is_cold(costs, inst, address);
-    if (inst->opcode->kind == SASS_KIND_COPY)
-      costs->wavefronts[at] += wavefronts_of_copy(inst, address, shared);
-    return;
-  }
-  const BankOp *op = op_of(inst);
-  if (op) costs->wavefronts[at] += banks_count(op, address).wavefronts;
-}
-
-// Spilled values are written through to L2, and found in L1 as far as it has room.
-static bool is_spilled_load(const SassInst *inst) { return str_equal(inst->opcode->name, "LDL"); }
-
-// Accesses of which no address is known have as many wavefronts, or lines, as their bytes need.
-static void finish_costs(Costs *costs) {
-  for (int i = 0; i < costs->code->n; i++) {
-    const SassInst *inst = &costs->code->inst[i];
-    const double least = inst->bytes > 4 ? inst->bytes / 4.0 : 1;
-    if (costs->n[i]) {
-      costs->wavefronts[i] /= costs->n[i];
-      costs->lines[i] /= costs->n[i];
-      costs->far_bytes[i] /= costs->n[i];
-      costs->far_share[i] /= costs->n[i];
-      costs->cold_share[i] /= costs->n[i];
-    }
-    if (inst->opcode->pipe == SASS_PIPE_SHARED && !(costs->wavefronts[i] > 0))
-      costs->wavefronts[i] = least;
-    if (inst->opcode->pipe != SASS_PIPE_FAR || costs->n[i]) continue;
-    costs->lines[i] = least;
-    costs->far_share[i] = is_spilled_load(inst) ? costs->local_share : 1;
-    costs->far_bytes[i] = least * LINE * costs->far_share[i];
-  }
-}
-
-static Costs costs_new(Arena *arena, const SassCode *code) {
-  return (Costs){.code = code,
-                 .wavefronts = ARENA_ARRAY(arena, double, code->n + 1),
-                 .lines = ARENA_ARRAY(arena, double, code->n + 1),
-                 .far_bytes = ARENA_ARRAY(arena, double, code->n + 1),
-                 .far_share = ARENA_ARRAY(arena, double, code->n + 1),
-                 .cold_share = ARENA_ARRAY(arena, double, code->n + 1),
-                 .n = ARENA_ARRAY(arena, int, code->n + 1),
-                 .l1 = {.key = ARENA_ARRAY(arena, uint64_t, SEEN_PIECES)},
-                 .l2 = {.key = ARENA_ARRAY(arena, uint64_t, SEEN_PIECES)}};
-}
-
-static bool is_in_loop(const KernelPlay *play, int at) {
-  for (int i = 0; i < play->n_loops; i++)
-    if (at >= play->loop[i].first && at <= play->loop[i].last) return true;
-  return false;
-}
-
-// Bytes of a thread's stack that its loops come by again and again; all of it where it has none.
-static int circling_bytes(const KernelPlay *play, int stack_bytes) {
-  enum { OFFSET_AT = 40, PLACES = 1 << 12 };
-  bool seen[PLACES] = {false};
-  int bytes = 0;
-  for (int i = 0; i < play->code.n; i++) {
-    const SassInst *inst = &play->code.inst[i];
-    if (!is_local(inst) || !is_in_loop(play, i)) continue;
-    for (int word = 0; word < inst->bytes / 4; word++) {
-      bool *place = &seen[((inst->low >> OFFSET_AT) / 4 + (uint64_t)word) % PLACES];
-      bytes += *place ? 0 : 4;
-      *place = true;
-    }
-  }
-  return bytes ? min_int(bytes, stack_bytes) : stack_bytes;
-}
-
-// Spilled values come by in circles. Where L1 has no room for all of them beside the shared memory
-// of its blocks, which is cut off in these steps, it has those that there is room for.
-static double spilled_share(const Model *model, const EmitKernel *kernel, int stack_bytes) {
-  enum { KIB = 1024, ALL = 256 };
-  static const int steps[] = {0, 8, 16, 32, 64, 100, 132, 164, 196, 228};
-  const int64_t resident = max_int(1, model->resources.blocks_per_sm),
-                shared = resident * (kernel->smem_bytes + KIB),
-                asked = resident * kernel->n_threads * stack_bytes;
-  size_t step = 0;
-  while (step + 1 < sizeof steps / sizeof *steps && (int64_t)steps[step] * KIB < shared) step++;
-  const int64_t room = (int64_t)(ALL - steps[step]) * KIB;
-  return asked > room ? 1 - (double)room / (double)asked : 0;
-}
-
 // ---- boxes --------------------------------------------------------------------------------------
 
 // Bytes of a row of the boxes that are fetched, the mean over their maps.
@@ -291,53 +86,7 @@ static double row_bytes(const EmitKernel *kernel) {
   return rows > 0 ? bytes / rows : LINE;
 }
 
-typedef struct Expected {
-  uint32_t address;
-  double bytes, copies;
-} Expected;
-
-static Expected *expected_at(Expected all[MBARRIERS_MAX], int *n, uint32_t address) {
-  for (int i = 0; i < *n; i++)
-    if (all[i].address == address) return &all[i];
-  if (*n == MBARRIERS_MAX) return &all[0];
-  all[*n] = (Expected){.address = address};
-  return &all[(*n)++];
-}
-
-// An mbarrier expects as many bytes as its copies bring, each of them an equal part.
-static ClockBox *find_boxes(Arena *arena, const SassCode *code, const EmitKernel *kernel,
-                            const SassWay *way, int warps) {
-  Expected all[MBARRIERS_MAX];
-  int n = 0;
-  ClockBox *box = ARENA_ARRAY(arena, ClockBox, code->n + 1);
-  const double row = row_bytes(kernel);
-  for (int second = 0; second < 2; second++)
-    for (int w = 0; w < warps; w++)
-      for (int i = 0; i < way[w].n_events; i++) {
-        const SassEvent *event = &way[w].event[i];
-        const SassInst *inst = &code->inst[event->at];
-        const bool arrives = inst->opcode->kind == SASS_KIND_MBARRIER && inst->form == 4;
-        if (!arrives && !is_box(inst)) continue;
-        Expected *one = expected_at(all, &n, event->address);
-        if (!second) {
-          one->bytes += arrives ? event->value : 0;
-          one->copies += is_box(inst);
-        } else if (is_box(inst))
-          box[event->at] = (ClockBox){one->bytes / one->copies, one->bytes / one->copies / row};
-      }
-  return box;
-}
-
-// Loads and boxes on the way of a block that find nothing in a cold L2.
-static double count_cold(const SassCode *code, const double *cold_share, const SassWay *way,
-                         int warps) {
-  double n = 0;
-  for (int w = 0; w < warps; w++)
-    for (int i = 0; i < way[w].n_stretches; i++)
-      for (int at = way[w].stretch[i].first; at <= way[w].stretch[i].last; at++)
-        n += is_box(&code->inst[at]) ? 1 : cold_share[at];
-  return n;
-}
+// ---- counts -------------------------------------------------------------------------------------
 
 // How often warps of the whole grid come by each instruction; blocks that differ stand for others.
 static const double *count_executed(Arena *arena, const SassCode *code, const ClockKernel *in,
@@ -372,15 +121,14 @@ typedef struct Walker {
   const EmitKernel *kernel;
   const SassPlan *plan;
   int warps, which;
-  Costs costs;
+  AccessCosts costs;
 } Walker;
 
 static SassWay *walk_block(Walker *walker, int64_t block) {
   SassWay *way = ARENA_ARRAY(walker->arena, SassWay, walker->warps);
-  const SassListener listener = {note_access, &walker->costs};
+  const SassListener listener = {access_costs_note, &walker->costs};
   const SassLaunch launch = launch_of(walker->model, walker->kernel, block);
   for (int w = 0; w < walker->warps; w++) {
-    walker->costs.warp = w;
     way[w] = sass_run(walker->arena, walker->plan, &launch, w, &listener);
   }
   return way;
@@ -542,21 +290,30 @@ KernelPlay kernel_play(Arena *arena, const Model *model, const Emission *emissio
   out.code = sass_decode(arena, text.at, (size_t)(text.end - text.at), model->target->cc);
   out.n_loops = sass_loops(arena, &out.code, out.loop, CLOCK_MARKS_MAX);
   const int warps = (int)ceil_div(kernel->n_threads, SASS_LANES);
-  Walker walker = {
-      arena, model, kernel, sass_plan(arena, &out.code), warps, which, costs_new(arena, &out.code)};
+  Walker walker = {arena,
+                   model,
+                   kernel,
+                   sass_plan(arena, &out.code),
+                   warps,
+                   which,
+                   access_costs_new(arena, &out.code)};
   int n = 0, blocks = 0;
   ClockBlock *kind = walk_blocks(&walker, &n, &blocks);
-  Costs costs = walker.costs;
-  if (!kind) return (KernelPlay){.why_not = "one of its warps does not end"};
-  costs.local_share = spilled_share(model, kernel, circling_bytes(&out, stack_bytes));
-  finish_costs(&costs);
+  AccessCosts costs = walker.costs;
+  if (!kind) return (KernelPlay){.why_not = "a warp of it does not come to its end"};
+  costs.local_share =
+      play_spilled_share(&out, &(PlayRoom){.stack_bytes = stack_bytes,
+                                           .resident = max_int(1, model->resources.blocks_per_sm),
+                                           .threads = kernel->n_threads,
+                                           .smem_bytes = kernel->smem_bytes});
+  access_costs_finish(&costs);
   out.in = (ClockKernel){
       .wavefronts = costs.wavefronts,
       .lines = costs.lines,
       .far_bytes = costs.far_bytes,
       .far_share = costs.far_share,
       .cold_share = costs.cold_share,
-      .box = find_boxes(arena, &out.code, kernel, kind[0].way, warps),
+      .box = play_boxes(arena, &out.code, kind[0].way, warps, row_bytes(kernel)),
       .warps = warps,
       .n_kinds = n,
       .kind = kind,
@@ -569,7 +326,7 @@ KernelPlay kernel_play(Arena *arena, const Model *model, const Emission *emissio
   kernel_play_finish(arena, &out, kind, (double)grid_of(model, kernel));
   const double tiles =
       kernel->persistent ? (double)kernel->n_blocks / (double)grid_of(model, kernel) : 1;
-  out.in.cold_loads = count_cold(&out.code, costs.cold_share, kind[0].way, warps) *
+  out.in.cold_loads = play_cold_loads(&out.code, costs.cold_share, kind[0].way, warps) *
                       min_int(out.in.blocks, out.in.resident) / (tiles > 1 ? tiles : 1);
   return out;
 }

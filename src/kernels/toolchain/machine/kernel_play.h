@@ -4,6 +4,7 @@
 #include "base/elf_file.h"
 #include "clock/clock_kernel.h"
 #include "clock/clock_window.h"
+#include "kernels/toolchain/machine/play_parts.h"
 #include "model/readings/model.h"
 #include "model/text/emit.h"
 
@@ -13,16 +14,6 @@ typedef struct PlayAsk {
   int more_blocks;       // resident, than there are
   const SassCode *code;  // other instructions in place of the kernel's; NULL: those
 } PlayAsk;
-
-// The input of a play, to be played again with another machine or another question.
-typedef struct KernelPlay {
-  const char *why_not;  // a sentence where it cannot be; NULL: it can
-  SassCode code;
-  int n_loops;
-  SassLoop loop[CLOCK_MARKS_MAX];
-  ClockKernel in;
-  const double *executed;  // of each instruction: times that warps of the whole grid come by
-} KernelPlay;
 
 // `compiled`: the model with the compiler's registers; `kernel`: its place among the emission's.
 KernelPlay kernel_play(Arena *arena, const Model *compiled, const Emission *emission, int kernel,

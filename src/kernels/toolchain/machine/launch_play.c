@@ -1,10 +1,15 @@
-// Turns of loops → the way of a warp → the blocks of an SM.
+// Turns of loops, or a run → the ways of warps → the blocks of an SM.
 #include "kernels/toolchain/machine/launch_play.h"
+
+#include <string.h>
 
 #include "base/whole.h"
 #include "kernels/toolchain/machine/clock_facts.h"
+#include "kernels/toolchain/machine/play_parts.h"
 
 enum { ALWAYS = 7, STRETCHES_MAX = 1 << 20, LINE = 128 };
+static const char no_room[] = "no block of it fits an SM",
+                  no_end[] = "a warp of it does not come to its end";
 
 // ---- the way of a warp --------------------------------------------------------------------------
 
@@ -97,16 +102,26 @@ static void cost_lines(const SassCode *code, double *lines, double *far_bytes) {
   }
 }
 
+static int warps_of(const LaunchGiven *given) { return (int)ceil_div(given->threads, SASS_LANES); }
+
+// Fills what the launch says of the SM that has most blocks.
+static void put_launch(KernelPlay *play, const Target *target, const LaunchGiven *given,
+                       int resident) {
+  play->in.warps = warps_of(given);
+  play->in.blocks = (int)ceil_div(given->blocks, target->sm_count);
+  play->in.resident = resident;
+  play->in.n_loops = play->n_loops;
+  play->in.alone = (double)target->sm_count * play->in.blocks / (double)given->blocks;
+}
+
 KernelPlay launch_play(Arena *arena, const SassCode *code, const Target *target,
                        const LaunchGiven *given, const int *turns) {
   KernelPlay out = {.code = *code};
   SassWay one;
   out.n_loops = sass_loops(arena, code, out.loop, CLOCK_MARKS_MAX);
-  const int warps = (int)ceil_div(given->threads, SASS_LANES);
-  const int resident = resident_of(target, given);
-  if (resident < 1) return (KernelPlay){.why_not = "none of its blocks fits an SM"};
-  if (!find_way(arena, &out, turns, &one))
-    return (KernelPlay){.why_not = "one of its warps does not end"};
+  const int warps = warps_of(given), resident = resident_of(target, given);
+  if (resident < 1) return (KernelPlay){.why_not = no_room};
+  if (!find_way(arena, &out, turns, &one)) return (KernelPlay){.why_not = no_end};
   SassWay *way = ARENA_ARRAY(arena, SassWay, warps);
   ClockBlock *kind = ARENA_NEW(arena, ClockBlock);
   double *wavefronts = ARENA_ARRAY(arena, double, code->n + 1),
@@ -122,13 +137,58 @@ KernelPlay launch_play(Arena *arena, const SassCode *code, const Target *target,
                          .lines = lines,
                          .far_bytes = far_bytes,
                          .far_share = share,
-                         .warps = warps,
                          .n_kinds = 1,
-                         .kind = kind,
-                         .blocks = (int)ceil_div(given->blocks, target->sm_count),
-                         .resident = resident,
-                         .n_loops = out.n_loops};
-  out.in.alone = (double)target->sm_count * out.in.blocks / (double)given->blocks;
+                         .kind = kind};
+  put_launch(&out, target, given, resident);
   kernel_play_finish(arena, &out, kind, (double)given->blocks);
+  return out;
+}
+
+// ---- a run --------------------------------------------------------------------------------------
+
+static bool all_end(const LaunchRun *run, int warps) {
+  for (int k = 0; k < run->n_kinds; k++)
+    for (int w = 0; w < warps; w++)
+      if (!run->kind[k].way[w].ended) return false;
+  return run->n_kinds > 0;
+}
+
+// The bytes of L2 that all blocks ask for.
+static double asked_bytes(const KernelPlay *play) {
+  double bytes = 0;
+  for (int i = 0; i < play->code.n; i++)
+    bytes += play->executed[i] * (play->in.box[i].bytes + play->in.far_bytes[i]);
+  return bytes;
+}
+
+KernelPlay launch_play_run(Arena *arena, const SassCode *code, const Target *target,
+                           const LaunchGiven *given, const LaunchRun *run) {
+  KernelPlay out = {.code = *code};
+  AccessCosts *costs = run->costs;
+  out.n_loops = sass_loops(arena, code, out.loop, CLOCK_MARKS_MAX);
+  const int warps = warps_of(given), resident = resident_of(target, given);
+  if (resident < 1) return (KernelPlay){.why_not = no_room};
+  if (!all_end(run, warps)) return (KernelPlay){.why_not = no_end};
+  costs->local_share = play_spilled_share(
+      &out, &(PlayRoom){resident, given->threads, given->smem_bytes, run->stack_bytes});
+  access_costs_finish(costs);
+  ClockBlock *kind = ARENA_ARRAY(arena, ClockBlock, run->n_kinds);
+  memcpy(kind, run->kind, sizeof *kind * (size_t)run->n_kinds);
+  out.in = (ClockKernel){.wavefronts = costs->wavefronts,
+                         .lines = costs->lines,
+                         .far_bytes = costs->far_bytes,
+                         .far_share = costs->far_share,
+                         .cold_share = costs->cold_share,
+                         .box = play_boxes(arena, code, kind[0].way, warps, LINE),
+                         .n_kinds = run->n_kinds,
+                         .kind = kind};
+  put_launch(&out, target, given, resident);
+  kernel_play_finish(arena, &out, kind, (double)given->blocks);
+  // Where L2 does not hold the launch's memory, it fetches each byte of it once.
+  const double asked = asked_bytes(&out);
+  out.data_bytes = run->data_bytes < asked ? run->data_bytes : asked;
+  if (out.data_bytes > (double)target->l2_bytes) out.in.dram_share = out.data_bytes / asked;
+  out.in.cold_loads = play_cold_loads(code, costs->cold_share, kind[0].way, warps) *
+                      min_int(out.in.blocks, resident);
   return out;
 }

@@ -9,7 +9,7 @@
 // register in between, as long as it was needed: in a kernel with 40 bounds of rows k_o + 2 came to
 // stand in R0, and by the bits of that number loads were left out, 449,312 wrong cells on an H100
 // where the PTX is right. It was seen with 38 and with 40 bounds in unrolled loops that ask for
-// boxes of TMA; texts are written so that no bits are kept there (model/text/emit_bounds.h).
+// boxes of TMA; texts are written so that no bits are kept there (model/text/emit_parts.h).
 #pragma once
 #include "kernels/toolchain/machine/sass.h"
 

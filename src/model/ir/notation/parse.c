@@ -13,7 +13,6 @@
 #include "model/ir/elect.h"
 #include "model/ir/launch.h"
 #include "model/ir/notation/parser.h"
-#include "model/ir/notation/print.h"
 #include "model/ir/stmt.h"
 #include "model/words/fragment.h"
 

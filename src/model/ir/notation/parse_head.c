@@ -10,7 +10,6 @@
 #include "model/ir/buffer.h"
 #include "model/ir/notation/parser.h"
 #include "model/ir/notation/print_line.h"
-#include "model/ir/rewrite.h"
 
 // ---- pieces -------------------------------------------------------------------------------------
 

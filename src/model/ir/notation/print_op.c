@@ -11,6 +11,7 @@
 #include "model/ir/buffer.h"
 #include "model/ir/matrix_tile.h"
 #include "model/ir/op.h"
+#include "model/ir/stmt.h"
 #include "model/words/fragment.h"
 
 typedef struct OpPrinter {

@@ -15,7 +15,7 @@
 
 static const KnobId none = KNOB_NONE;
 
-const Expr *unseen_key(const Program *program, const Expr *q, const Expr *t) {
+const Expr *attention_unseen_key(const Program *program, const Expr *q, const Expr *t) {
   const Problem *problem = &program->problem;
   if (!problem->causal) return NULL;
   return ex_lt(program->arena, ex_add_const(program->arena, q, problem->n - problem->m), t);
@@ -33,11 +33,12 @@ const char *axis_digit_name(Program *program, const Axis *axis, const char *endi
 }
 
 // The variable changes its tier alone, for all kernels at once: they have the same heads.
-void bind_batch(Program *program, const Product *product) {
-  if (product->batch) bind_batch_of(program, product, product_kernel_of(program, product));
+void attention_bind_batch(Program *program, const Product *product) {
+  if (product->batch)
+    attention_bind_batch_of(program, product, product_kernel_of(program, product));
 }
 
-void bind_batch_of(Program *program, const Product *product, Kernel *kernel) {
+void attention_bind_batch_of(Program *program, const Product *product, Kernel *kernel) {
   Digit *digit = &product->batch->digit[0];
   Stmt *loop = kernel->body;
   Var *serial_var = loop->var;
@@ -48,8 +49,8 @@ void bind_batch_of(Program *program, const Product *product, Kernel *kernel) {
   loop->knob = KNOB_HEADS;
 }
 
-Buffer *new_registers(Program *program, const char *name, BufferRole role, int64_t rows,
-                      int64_t columns, KnobId knob) {
+Buffer *attention_new_registers(Program *program, const char *name, BufferRole role, int64_t rows,
+                                int64_t columns, KnobId knob) {
   const int64_t dim[2] = {rows, columns};
   return program_new_buffer(program, name, SPACE_REGISTER, role, columns ? 2 : 1, dim, knob);
 }
@@ -88,8 +89,8 @@ static Access register_at(Program *program, const Product *product, int operand)
 
 static void add_registers(Program *program, const Product *product, const char *const names[]) {
   for (int operand = ATOM_A; operand <= ATOM_C; operand++)
-    new_registers(program, names[operand], product->operand[operand].registers, 1,
-                  operand == ATOM_C ? 1 : 0, none);
+    attention_new_registers(program, names[operand], product->operand[operand].registers, 1,
+                            operand == ATOM_C ? 1 : 0, none);
 }
 
 // One cell of a product: its sum, `behind` it, and the store.
@@ -115,7 +116,7 @@ static void product_kernel(Program *program, const Product *product, const char 
   Stmt *nest = over(program, product->axis[AXIS_N], cell(program, product, behind));
   nest = over(program, product->axis[AXIS_M], nest);
   add_kernel(program, name, over(program, product->batch, nest));
-  apply_axes(program, product);
+  program_apply_axes(program, product);
 }
 
 // ---- kernels ------------------------------------------------------------------------------------
@@ -123,7 +124,7 @@ static void product_kernel(Program *program, const Product *product, const char 
 static Stmt *hide_unseen(Program *program, const Product *scores) {
   const Expr *q = ex_var(program->arena, scores->axis[AXIS_M]->digit[0].var);
   const Expr *t = ex_var(program->arena, scores->axis[AXIS_N]->digit[0].var);
-  const Expr *unseen = unseen_key(program, q, t);
+  const Expr *unseen = attention_unseen_key(program, q, t);
   if (!unseen) return NULL;
   Access at = register_at(program, scores, ATOM_C);
   Stmt *hide = stmt_if(program, none, unseen, constant(program, at, (double)-__builtin_inf()));
@@ -178,7 +179,7 @@ static void add_row_registers(Program *program) {
               {"of_row", ROLE_ROW_DIVISOR},
               {"x", ROLE_TEMP}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    new_registers(program, rows[i].name, rows[i].role, 1, 0, none);
+    attention_new_registers(program, rows[i].name, rows[i].role, 1, 0, none);
 }
 
 Program *attention_nest(Arena *arena, Problem problem) {

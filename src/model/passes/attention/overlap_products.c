@@ -20,6 +20,7 @@
 // those of the same block, the first when the last one has asked for the block before. order[w] has
 // a phase for each block, which ends when all warps of warpgroup w have asked. So one weighs while
 // the products of the other are under way, instead of all asking and weighing at the same time.
+#include "model/ir/find_op.h"
 #include "model/ir/program.h"
 #include "model/ir/stmt.h"
 #include "model/passes/passes.h"
@@ -94,9 +95,9 @@ static Turns take_turns_asking(Program *program, const Stmt *walk, const Schedul
   const int64_t groups = group->extent;
   Buffer *order = program_new_buffer(program, "order", SPACE_BARRIER, ROLE_ORDER, 1, &groups,
                                      KNOB_ROLE_SCHEDULE);
-  Stmt *of_one_thread = kernel_block(main_kernel(program))->body;
-  add_inits(of_one_thread,
-            build_inits(program, order, atom_warps(scores->atom), KNOB_ROLE_SCHEDULE));
+  Stmt *of_one_thread = kernel_block(program_main_kernel(program))->body;
+  tma_add_inits(of_one_thread,
+                tma_build_inits(program, order, atom_warps(scores->atom), KNOB_ROLE_SCHEDULE));
   const Expr *own = ex_var(arena, group), *first = ex_lt(arena, own, ex_const(arena, 1));
   const Expr *before = ex_mod(arena, ex_add_const(arena, own, groups - 1), groups);
   const Expr *phase = ex_mod(arena, ex_add(arena, ex_var(arena, walk->var), first), 2);
@@ -159,7 +160,7 @@ static Stmt *turn_of(Program *program, const Parts *parts, const Stmt *walk, Var
   if (hide) weigh = stmt_list(of_block(program, hide, walk->var, block), weigh, NULL);
   Stmt *turn = stmt_let(program, knob, next, ex_add_const(arena, ex_var(arena, walk->var), 1));
   stmt_list(turn, stmt_copy_list(program, parts->values_there),
-            release_before(program, stmt_copy_list(program, parts->release), walk),
+            groups_release_before(program, stmt_copy_list(program, parts->release), walk),
             take_over(program, parts), ask_for_both(program, parts, walk, block, turns),
             noted(there, "the scores are there, O is still summed"), weigh, NULL);
   return turn;
@@ -222,13 +223,13 @@ static Stmt *seeing_turns(Program *program, Stmt *walk, const Expr *last) {
 // ---- the kernel ---------------------------------------------------------------------------------
 
 void overlap_products(Program *program, const Schedule *schedule) {
-  Stmt *walk = slab_loop(program);
+  Stmt *walk = program_slab_loop(program);
   if (walk->var->extent == 1) return;  // there is no next block
   Parts parts = take_apart(&walk->body);
   const Turns turns = take_turns_asking(program, walk, schedule);
-  const Expr *last = ex_add_const(program->arena, loop_end(program->arena, walk), -1);
+  const Expr *last = ex_add_const(program->arena, stmt_loop_end(program->arena, walk), -1);
   Var *next = program_var(program, "t_n", VAR_LET, walk->var->tier, walk->var->extent);
-  Stmt **at = &kernel_inner(main_kernel(program))->body;
+  Stmt **at = &kernel_inner(program_main_kernel(program))->body;
   while (*at != walk) at = &(*at)->next;
   Stmt *hide = take_hiding(&parts);
   stmt_insert(&walk->next, last_values(program, &parts, walk, last));

@@ -11,6 +11,7 @@
 //   after    K0  wait V0 S0 wait K1 O0  wait V1 S1 wait K2 O1  wait V2 S2 wait O2
 //
 // One product earlier still, and a copy would write where warps still read: a race.
+#include "model/ir/find_op.h"
 #include "model/ir/program.h"
 #include "model/ir/stmt.h"
 #include "model/passes/passes.h"
@@ -69,13 +70,13 @@ void pass_eager_kv(Program *program, Product *values, const Schedule *schedule) 
   (void)schedule;
   Arena *arena = program->arena;
   const Product *scores = &program->product[0];
-  Stmt *walk = slab_loop(program);
+  Stmt *walk = program_slab_loop(program);
   Stmt *k = take_copies(&walk->body, scores->operand[ATOM_B].slab);
   Stmt *v = take_copies(&walk->body, values->operand[ATOM_B].slab);
   say_why(scores, &walk->body, "this block's K is there, and the V before it is read");
   say_why(values, &walk->body, "this block's V is there, and its K is read");
   const Expr *next = ex_add_const(arena, ex_var(arena, walk->var), 1);
-  const Expr *is_one = ex_lt(arena, next, loop_end(arena, walk));
+  const Expr *is_one = ex_lt(arena, next, stmt_loop_end(arena, walk));
   Var *ahead = program_var(program, "t_n", VAR_LET, walk->var->tier, walk->var->extent);
   Stmt *let = stmt_let(program, knob, ahead, next);
   let->next = of_block(program, k, walk, ex_var(arena, ahead));
@@ -83,7 +84,7 @@ void pass_eager_kv(Program *program, Product *values, const Schedule *schedule) 
   if (walk->var->extent > 1)
     stmt_insert(behind_barrier(values, &walk->body),
                 noted(stmt_if(program, knob, is_one, let), "K is read: fetch the next block's"));
-  Stmt **link = &kernel_inner(main_kernel(program))->body;
+  Stmt **link = &kernel_inner(program_main_kernel(program))->body;
   while (*link != walk && !is_wait(*link)) link = &(*link)->next;
   stmt_insert(link, of_block(program, k, walk, ex_const(arena, 0)));
 }

@@ -18,8 +18,10 @@
 // meet for the maximum in each block, for the sum once, behind the loop.
 #include <assert.h>
 
+#include "model/ir/find_op.h"
 #include "model/ir/program.h"
 #include "model/ir/stmt.h"
+#include "model/passes/attention/row_values.h"
 #include "model/passes/passes.h"
 #include "model/words/fragment.h"
 
@@ -55,7 +57,7 @@ static Op row_op(Program *program, const Product *product, const Expr *at[3], co
 }
 
 static Stmt *on_rows(Program *program, const Product *product, RowOp op) {
-  return over_rows(program, product, knob, row_op, &op);
+  return rows_over_rows(program, product, knob, row_op, &op);
 }
 
 static Access score_at(Program *program, const Product *product, const Expr *at[3]) {
@@ -83,13 +85,13 @@ static Op weigh(Program *program, const Product *product, const Expr *at[3], con
 static Op rescale_sums(Program *program, const Product *product, const Expr *at[3],
                        const void *context) {
   const Rows *rows = context;
-  return by_row(program, product, OP_MUL, at, rows->rescale);
+  return rows_by_row(program, product, OP_MUL, at, rows->rescale);
 }
 
 static Op divide_sums(Program *program, const Product *product, const Expr *at[3],
                       const void *context) {
   const Rows *rows = context;
-  return by_row(program, product, OP_DIV, at, rows->sum);
+  return rows_by_row(program, product, OP_DIV, at, rows->sum);
 }
 
 static Stmt *noted(Stmt *stmt, const char *note) {
@@ -104,26 +106,27 @@ static Stmt *online_softmax(Program *program, const Product *scores, const Produ
   return stmt_list(
       noted(on_rows(program, scores, (RowOp){OP_CONVERT, r->rescale, r->max, NULL, 0, 0}),
             "the largest score of the blocks before"),
-      over_values(program, scores, knob, of_scores, &(RowOp){OP_MAX, r->max, NULL, NULL, 0, 0}),
+      rows_over_values(program, scores, knob, of_scores,
+                       &(RowOp){OP_MAX, r->max, NULL, NULL, 0, 0}),
       on_rows(program, scores, (RowOp){OP_LANES_MAX, r->max, NULL, NULL, 0, lanes}),
       noted(on_rows(program, scores, (RowOp){OP_CONVERT, r->base, r->max, NULL, 0, 0}),
             "alpha times the largest score"),
       on_rows(program, scores, (RowOp){OP_SCALE, r->base, NULL, NULL, 0, 0}),
       on_rows(program, scores, (RowOp){OP_EXP2, r->rescale, r->rescale, r->base, 0, 0}),
-      over_values(program, scores, knob, weigh, r),
+      rows_over_values(program, scores, knob, weigh, r),
       on_rows(program, scores, (RowOp){OP_MUL, r->sum, r->rescale, NULL, 0, 0}),
-      noted(
-          over_values(program, scores, knob, of_scores, &(RowOp){OP_ADD, r->sum, NULL, NULL, 0, 0}),
-          "add up the weights that this lane has"),
-      over_values(program, values, knob, rescale_sums, r), NULL);
+      noted(rows_over_values(program, scores, knob, of_scores,
+                             &(RowOp){OP_ADD, r->sum, NULL, NULL, 0, 0}),
+            "add up the weights that this lane has"),
+      rows_over_values(program, values, knob, rescale_sums, r), NULL);
 }
 
 static Rows add_rows(Program *program, const Product *product) {
   Rows rows = {program_buffer(program, ROLE_ROW_MAX), program_buffer(program, ROLE_ROW_SUM),
                program_buffer(program, ROLE_ROW_BASE),
-               new_registers(program, "rescale", ROLE_RESCALE, 1, 0, knob)};
+               attention_new_registers(program, "rescale", ROLE_RESCALE, 1, 0, knob)};
   Buffer *all[] = {rows.max, rows.sum, rows.base, rows.rescale};
-  for (int i = 0; i < 4; i++) shape_rows(product, all[i], knob);
+  for (int i = 0; i < 4; i++) rows_shape(product, all[i], knob);
   return rows;
 }
 
@@ -146,9 +149,11 @@ static Stmt *relayout(Program *program, Product *values, const Product *scores, 
   const Expr *value = ex_mul_const(arena, ex_var(arena, p->value), width);
   const Expr *at = ex_var(arena, step);
   const Expr *first = ex_mul_const(arena, ex_div(arena, at, map.n_steps), map.n_atoms);
-  const Expr *atom = ex_add(arena, first, bits_expr(arena, value, map.atom_of_bit, map.n_bits));
+  const Expr *atom =
+      ex_add(arena, first, layout_bits_expr(arena, value, map.atom_of_bit, map.n_bits));
   const Expr *begin = ex_mul_const(arena, ex_mod(arena, at, map.n_steps), map.step_values);
-  const Expr *from = ex_add(arena, begin, bits_expr(arena, value, map.value_of_bit, map.n_bits));
+  const Expr *from =
+      ex_add(arena, begin, layout_bits_expr(arena, value, map.value_of_bit, map.n_bits));
   Op op = {
       .kind = OP_CONVERT,
       .dst = access2(program_buffer(program, p->registers), m, value),
@@ -209,7 +214,7 @@ static Stmt *hidden(Program *program, const Product *scores) {
   const Axis *t = scores->axis[AXIS_N];
   const int64_t covered = t->digit[0].var->extent * t->digit[0].weight;
   Stmt *hide = covered > t->extent && !program->problem.causal
-                   ? hide_values(program, scores, knob, true)
+                   ? rows_hide_values(program, scores, knob, true)
                    : NULL;
   if (hide) hide->note = "there are no such keys";
   return hide;
@@ -259,7 +264,7 @@ void pass_fuse(Program *program, Product *values, const Schedule *schedule) {
   loop->next =
       stmt_list(on_rows(program, scores,
                         (RowOp){OP_LANES_SUM, rows.sum, NULL, NULL, 0, lanes_of_row(scores)}),
-                over_values(program, values, knob, divide_sums, &rows), NULL);
+                rows_over_values(program, values, knob, divide_sums, &rows), NULL);
   Stmt **store = stmt_find_link(&behind, OP_STORE, values->operand[ATOM_C].global);
   stmt_last(loop)->next = stmt_cut(store);
 
@@ -268,9 +273,9 @@ void pass_fuse(Program *program, Product *values, const Schedule *schedule) {
                                 .knob = KNOB_NONE};
   program->n_kernels = 1;
   program->main_kernel = scores->kernel = values->kernel = 0;
-  drop_buffers(program, ROLE_SCORES, ROLE_WEIGHTS);
-  drop_buffers(program, ROLE_ROW_SUMS, ROLE_ROW_DIVISOR);
-  drop_buffers(program, ROLE_TEMP, ROLE_TEMP);
-  apply_axes(program, scores);
-  apply_axes(program, values);
+  slab_drop_buffers(program, ROLE_SCORES, ROLE_WEIGHTS);
+  slab_drop_buffers(program, ROLE_ROW_SUMS, ROLE_ROW_DIVISOR);
+  slab_drop_buffers(program, ROLE_TEMP, ROLE_TEMP);
+  program_apply_axes(program, scores);
+  program_apply_axes(program, values);
 }

@@ -8,6 +8,7 @@
 // Worked example, 64 queries of dimension 128 in four warps: eight steps of 4 registers are 32 of a
 // thread, and of the 40 ldmatrix.x4 of a warp for 64 keys, 8 for Q and 32 for K, those 8 go.
 #include "model/ir/buffer.h"
+#include "model/ir/find_op.h"
 #include "model/ir/program.h"
 #include "model/ir/stmt.h"
 #include "model/passes/passes.h"
@@ -46,12 +47,12 @@ static Stmt *take_read(Program *program, const Product *product, Stmt **link) {
 void pass_keep_queries(Program *program, Product *product, const Schedule *schedule) {
   (void)product, (void)schedule;
   const Product *scores = &program->product[0];
-  Stmt **front = &kernel_inner(main_kernel(program))->body, *list = *front;
-  Stmt *walk = slab_loop(program), *steps = stmt_find_steps(scores, walk->body);
+  Stmt **front = &kernel_inner(program_main_kernel(program))->body, *list = *front;
+  Stmt *walk = program_slab_loop(program), *steps = stmt_find_steps(scores, walk->body);
   Buffer *fragment = program_buffer(program, scores->operand[ATOM_A].registers);
   if (stmt_find_read(scores, ATOM_A, &steps->body)) {
-    add_sets(fragment, steps->var->extent);
-    index_sets(steps->body, fragment, ex_var(program->arena, steps->var));
+    fragment_add_sets(fragment, steps->var->extent);
+    fragment_index_sets(steps->body, fragment, ex_var(program->arena, steps->var));
   }
   const Stmt *last = NULL;
   for (; *front != walk; front = &(*front)->next) last = *front;

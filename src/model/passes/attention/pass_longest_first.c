@@ -23,12 +23,12 @@ void pass_longest_first(Program *program, Product *product, const Schedule *sche
   (void)schedule;
   Arena *arena = program->arena;
   Var *q = product->axis[AXIS_M]->digit[0].var;
-  Stmt **link = &main_kernel(program)->body;
+  Stmt **link = &program_main_kernel(program)->body;
   while ((*link)->var != q) link = &(*link)->body;
   Stmt *inside = (*link)->body;
   Var *g = program_var(program, "g", VAR_LOOP, TIER_BLOCK, q->extent);
   const Expr *down = ex_sub(arena, ex_const(arena, q->extent - 1), ex_var(arena, g));
-  Stmt *let = let_digit(program, knob, q, down);
+  Stmt *let = tile_let_digit(program, knob, q, down);
   let->next = inside;
   *link = stmt_loop(program, knob, g, let);
 }

@@ -33,5 +33,5 @@ void pass_tile_rows(Program *program, Product *product, const Schedule *schedule
   stmt_each_access(naive->body, index_row, (void *)(uintptr_t)row);
   heads->body = stmt_loop(program, KNOB_PROGRAM, block,
                           stmt_loop(program, KNOB_PROGRAM, thread, naive->body));
-  bind_batch_of(program, product, kernel);
+  attention_bind_batch_of(program, product, kernel);
 }

@@ -4,6 +4,7 @@
 // fragment map (fragment_rows). Worked example, m16n8k16, row = lane / 4 + value / 2 % 2 · 8: a
 // lane has two rows, of values 0 and 1 and of values 2 and 3, each shared by lanes l ^ 1, l ^ 2 and
 // l ^ 3.
+#include "model/passes/attention/row_values.h"
 #include "model/ir/buffer.h"
 #include "model/ir/program.h"
 #include "model/ir/stmt.h"
@@ -21,12 +22,13 @@ int64_t rows_of_lane(const Product *product) { return rows_of(product).n_rows; }
 
 const Expr *row_of_value(Program *program, const Product *product, const Expr *value) {
   const FragmentRows rows = rows_of(product);
-  return bits_expr(program->arena, value, rows.count_of_value_bit, sums_of(product).n_value_bits);
+  return layout_bits_expr(program->arena, value, rows.count_of_value_bit,
+                          sums_of(product).n_value_bits);
 }
 
 const Expr *value_of_row(Program *program, const Product *product, const Expr *row) {
   const FragmentRows rows = rows_of(product);
-  return bits_expr(program->arena, row, rows.value_of_row_bit, rows.n_row_bits);
+  return layout_bits_expr(program->arena, row, rows.value_of_row_bit, rows.n_row_bits);
 }
 
 int64_t lanes_of_row(const Product *product) { return rows_of(product).lane_mask; }
@@ -35,8 +37,8 @@ static Var *counter(Program *program, const char *name, int64_t extent) {
   return program_var(program, name, VAR_LOOP, TIER_REGISTER, extent);
 }
 
-Stmt *over_values(Program *program, const Product *product, KnobId knob, ValueOp *op,
-                  const void *context) {
+Stmt *rows_over_values(Program *program, const Product *product, KnobId knob, ValueOp *op,
+                       const void *context) {
   Arena *arena = program->arena;
   Var *m = axis_digit(product->axis[AXIS_M], TIER_REGISTER)->var;
   Var *n = axis_digit(product->axis[AXIS_N], TIER_REGISTER)->var;
@@ -47,8 +49,8 @@ Stmt *over_values(Program *program, const Product *product, KnobId knob, ValueOp
   return stmt_wrap_register(program, knob, m, stmt);
 }
 
-Stmt *over_rows(Program *program, const Product *product, KnobId knob, ValueOp *op,
-                const void *context) {
+Stmt *rows_over_rows(Program *program, const Product *product, KnobId knob, ValueOp *op,
+                     const void *context) {
   Arena *arena = program->arena;
   Var *m = axis_digit(product->axis[AXIS_M], TIER_REGISTER)->var;
   Var *row = counter(program, "i", rows_of_lane(product));
@@ -109,7 +111,7 @@ static int64_t part_length(const Axis *axis) {
 // Whether query q does not see key t, or there is no such key.
 static const Expr *hidden_key(Program *program, const Expr *q, const Expr *t, bool beyond_keys) {
   const Expr *last = ex_const(program->arena, program->problem.n - 1);
-  return beyond_keys ? ex_lt(program->arena, last, t) : unseen_key(program, q, t);
+  return beyond_keys ? ex_lt(program->arena, last, t) : attention_unseen_key(program, q, t);
 }
 
 // The last key is hidden from the first query, if any is from any: no lane has a part in that, so
@@ -120,8 +122,8 @@ static const Expr *hides_some(Program *program, const Product *scores, bool beyo
   return hidden_key(program, part_begin(program, scores->axis[AXIS_M]), last, beyond_keys);
 }
 
-Stmt *hide_values(Program *program, const Product *scores, KnobId knob, bool beyond_keys) {
-  Stmt *nest = over_values(program, scores, knob, hide, NULL);
+Stmt *rows_hide_values(Program *program, const Product *scores, KnobId knob, bool beyond_keys) {
+  Stmt *nest = rows_over_values(program, scores, knob, hide, NULL);
   const Expr *value = ex_var(program->arena, value_variable(nest));
   const Expr *q = place(program, scores, AXIS_M, value), *t = place(program, scores, AXIS_N, value);
   const Expr *some = hides_some(program, scores, beyond_keys);
@@ -140,7 +142,8 @@ static Op load_row(Program *program, const Product *product, const Expr *at[3],
               .src = access2(sums, axis_expr(arena, product->batch), row)};
 }
 
-Op by_row(Program *program, const Product *product, OpKind kind, const Expr *at[3], Buffer *rows) {
+Op rows_by_row(Program *program, const Product *product, OpKind kind, const Expr *at[3],
+               Buffer *rows) {
   return (Op){.kind = kind,
               .dst = sum_at(program, product, at),
               .src = access2(rows, at[0], row_of_value(program, product, at[2]))};
@@ -148,10 +151,10 @@ Op by_row(Program *program, const Product *product, OpKind kind, const Expr *at[
 
 static Op divide(Program *program, const Product *product, const Expr *at[3], const void *context) {
   const Access *by = context;
-  return by_row(program, product, OP_DIV, at, by->buffer);
+  return rows_by_row(program, product, OP_DIV, at, by->buffer);
 }
 
-void shape_rows(const Product *product, Buffer *buffer, KnobId knob) {
+void rows_shape(const Product *product, Buffer *buffer, KnobId knob) {
   const int64_t atoms = axis_digit(product->axis[AXIS_M], TIER_REGISTER)->var->extent;
   buffer->rank = 2;
   buffer->dim[0] = atoms;
@@ -163,9 +166,9 @@ void shape_rows(const Product *product, Buffer *buffer, KnobId knob) {
 Stmt *attention_behind_sum(Program *program, const Product *product) {
   static const KnobId knob = KNOB_ATOM_KIND;
   if (product == &program->product[0])
-    return program->problem.causal ? hide_values(program, product, knob, false) : NULL;
+    return program->problem.causal ? rows_hide_values(program, product, knob, false) : NULL;
   Access of_row = {.buffer = program_buffer(program, ROLE_ROW_DIVISOR)};
-  shape_rows(product, of_row.buffer, knob);
-  return stmt_list(over_rows(program, product, knob, load_row, &of_row),
-                   over_values(program, product, knob, divide, &of_row), NULL);
+  rows_shape(product, of_row.buffer, knob);
+  return stmt_list(rows_over_rows(program, product, knob, load_row, &of_row),
+                   rows_over_values(program, product, knob, divide, &of_row), NULL);
 }

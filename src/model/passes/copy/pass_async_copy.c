@@ -8,6 +8,7 @@
 // Worked example: a 16-byte piece goes from L2 to shared memory without touching a register (.cg);
 // pieces that a transposed slab scatters go 4 bytes at a time (.ca). A thread waits for its own
 // groups; the barrier that follows makes everybody's copies visible to everybody.
+#include "model/ir/find_op.h"
 #include "model/ir/program.h"
 #include "model/ir/stmt.h"
 #include "model/passes/passes.h"
@@ -22,7 +23,7 @@ enum { L2_LINE_BYTES = 128 };
 
 // Where a copy stands: in the loop over slabs, or in front of it.
 static Stmt **find_copy(Program *program, OpKind kind, BufferRole role) {
-  Stmt **link = stmt_find_link(&kernel_inner(main_kernel(program))->body, kind, role);
+  Stmt **link = stmt_find_link(&kernel_inner(program_main_kernel(program))->body, kind, role);
   while ((*link)->kind == STMT_LOOP && (*link)->var->tier == TIER_SERIAL_OUTER)
     link = stmt_find_link(&(*link)->body, kind, role);
   return link;
@@ -39,11 +40,11 @@ static Stmt **to_async(Program *program, const Product *product, int operand,
   Stmt **load = find_copy(program, OP_LOAD, at->stage);
   stmt_cut(load);
   stmt_cut(find_copy(program, OP_STORE, at->slab));
-  Stmt *copies = build_copy(program, product, operand, width, true, KNOB_ASYNC_COPY).load;
+  Stmt *copies = slab_build_copy(program, product, operand, width, true, KNOB_ASYNC_COPY).load;
   stmt_find_op(copies, OP_CP_ASYNC, at->slab)->op.l2_bytes =
       schedule->value[KNOB_L2_HINT] ? L2_LINE_BYTES : 0;
   stmt_insert(load, copies);
-  drop_buffers(program, at->stage, at->stage);
+  slab_drop_buffers(program, at->stage, at->stage);
   return load;
 }
 

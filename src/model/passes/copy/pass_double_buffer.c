@@ -11,6 +11,7 @@
 // fill the other one for k_o + 1. It cannot run two slabs ahead: the barrier after the fill of
 // k_o + 1 is passed only when everybody has finished reading k_o.
 #include "model/ir/buffer.h"
+#include "model/ir/find_op.h"
 #include "model/ir/program.h"
 #include "model/ir/stmt.h"
 #include "model/passes/passes.h"
@@ -52,7 +53,7 @@ static void index_ring(Access *access, Stmt *stmt, void *context) {
 
 void pass_double_buffer(Program *program, Product *product, const Schedule *schedule) {
   int64_t slots = schedule->value[KNOB_BUFFER_COUNT];
-  Stmt *k_o = slab_loop(program);
+  Stmt *k_o = program_slab_loop(program);
   const Expr *slot = ring_slot(program, slab_counter(program, k_o->var), slots);
   for (int operand = ATOM_A; operand <= ATOM_B; operand++) {
     Ring ring = {operand_slab(program, product, operand), slot};

@@ -14,7 +14,8 @@
 
 static Stmt **fma_link(Program *program, const Product *product, Stmt ***a_load) {
   const Axis *k = product->axis[AXIS_K];
-  Stmt *fma_parent = stmt_find_loop(main_kernel(program)->body, k->digit[k->n_digits - 1].var);
+  Stmt *fma_parent =
+      stmt_find_loop(program_main_kernel(program)->body, k->digit[k->n_digits - 1].var);
   *a_load = stmt_find_read(product, ATOM_A, &fma_parent->body);
   return stmt_find_multiply(product, &fma_parent->body);
 }

@@ -9,6 +9,7 @@
 // Worked example, A of m16n8k16: lane l addresses row l % 16, column l / 16 · 8, instead of eight
 // 4-byte loads whose rows are 8 apart.
 #include "model/ir/buffer.h"
+#include "model/ir/find_op.h"
 #include "model/ir/program.h"
 #include "model/ir/stmt.h"
 #include "model/passes/passes.h"
@@ -26,8 +27,8 @@ static const Expr *address_part(Program *program, const Product *product, int op
   (void)operand;
   const LdMatrix *load = context;
   const int *of_bit = dimension ? load->col_of_lane_bit : load->row_of_lane_bit;
-  return bits_expr(program->arena, ex_var(program->arena, product->lane), of_bit,
-                   load->n_lane_bits);
+  return layout_bits_expr(program->arena, ex_var(program->arena, product->lane), of_bit,
+                          load->n_lane_bits);
 }
 
 static Access row_address(Program *program, const Product *product, int operand, Buffer *slab,
@@ -59,7 +60,7 @@ static void replace_reads(Program *program, const Product *product, int operand,
                          TIER_REGISTER, atoms->extent / n_fragments);
     stmt_substitute(program, read, atoms, ex_mul_const(arena, ex_var(arena, groups), n_fragments));
   }
-  Stmt *k_i = stmt_find_steps(product, main_kernel(program)->body);
+  Stmt *k_i = stmt_find_steps(product, program_main_kernel(program)->body);
   Stmt **link = stmt_find_link(&k_i->body, OP_LOAD, fragment->role);
   stmt_cut(link);
   stmt_insert(link, stmt_wrap_register(program, knob, groups, read));

@@ -21,6 +21,7 @@
 // The fence moves from who asks to who has read: what it waits for are the accesses of an SM (see
 // pass_tma.c), and who asks for a box may be on another one.
 #include "model/ir/buffer.h"
+#include "model/ir/find_op.h"
 #include "model/ir/op.h"
 #include "model/ir/program.h"
 #include "model/ir/stmt.h"
@@ -74,7 +75,7 @@ static Shared shared_a(Program *program, const Product *product) {
   const Var *m = place_of(product->axis[AXIS_M]), *n = place_of(product->axis[AXIS_N]);
   int64_t blocks = blocks_along(n), row = ((int64_t)1 << blocks) - 1;
   const Expr *first = ex_mul_const(arena, place_expr(arena, m), blocks);
-  return (Shared){product->operand[ATOM_A].slab, slow_dimension(product, ATOM_A), blocks,
+  return (Shared){product->operand[ATOM_A].slab, product_slow_dimension(product, ATOM_A), blocks,
                   place_expr(arena, n), shift_left(arena, row, first)};
 }
 
@@ -83,8 +84,9 @@ static Shared shared_b(Program *program, const Product *product) {
   const Var *m = place_of(product->axis[AXIS_M]), *n = place_of(product->axis[AXIS_N]);
   int64_t column = 0;
   for (int64_t i = 0; i < blocks_along(m); i++) column |= (int64_t)1 << i * blocks_along(n);
-  return (Shared){product->operand[ATOM_B].slab, slow_dimension(product, ATOM_B), blocks_along(m),
-                  place_expr(arena, m), shift_left(arena, column, place_expr(arena, n))};
+  return (Shared){product->operand[ATOM_B].slab, product_slow_dimension(product, ATOM_B),
+                  blocks_along(m), place_expr(arena, m),
+                  shift_left(arena, column, place_expr(arena, n))};
 }
 
 // ---- shares -------------------------------------------------------------------------------------
@@ -221,7 +223,7 @@ static void meet_in_cluster(Program *program, Stmt **list, bool inside, bool fen
 
 void pass_multicast(Program *program, Product *product, const Schedule *schedule) {
   (void)schedule;
-  Kernel *kernel = main_kernel(program);
+  Kernel *kernel = program_main_kernel(program);
   Stmt *inner = kernel_block(kernel);
   Shared a = shared_a(program, product), b = shared_b(program, product);
   if (!program_tma(program, product->operand[ATOM_A].global)) a.blocks = 1;

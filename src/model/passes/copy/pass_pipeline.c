@@ -22,6 +22,7 @@
 // By TMA with a ring of S slabs: the prologue asks for slabs 0 … S - 2; iteration k_o asks for slab
 // k_o + S - 1, into the slot that everybody left at the barrier before, waits for the bytes of its
 // own, multiplies, and meets the others at the barrier.
+#include "model/ir/find_op.h"
 #include "model/ir/launch.h"
 #include "model/ir/program.h"
 #include "model/ir/stmt.h"
@@ -149,7 +150,7 @@ static void by_cp_async(Program *program, const Product *product, Stmt *k_o, Par
 // first slots need no fence: nobody has read them before they are filled. Those of a later tile do.
 static void by_tma(Program *program, Stmt *k_o, int64_t slots, Stmt **prologue) {
   Stmt *ask = stmt_cut(stmt_find_link(&k_o->body, OP_TMA_LOAD, ROLE_COUNT));
-  bool again = kernel_launch(main_kernel(program)).tiles;
+  bool again = kernel_launch(program_main_kernel(program)).tiles;
   Stmt **link = again ? NULL : stmt_find_link(&ask->body, OP_FENCE_ASYNC, ROLE_COUNT);
   Stmt *fence = link ? stmt_cut(link) : NULL;
   for (int64_t slab = 0; slab < slots - 1 && slab < k_o->var->extent; slab++)
@@ -161,14 +162,14 @@ static void by_tma(Program *program, Stmt *k_o, int64_t slots, Stmt **prologue) 
 // Each tile of a persistent block ends at a barrier with no copy under way, so the next may begin
 // in slot 0 again: where no phase of an mbarrier counts on, slots stay digits of k_o alone.
 static void restart_ring(Program *program, Stmt *k_o) {
-  const Stmt *tiles = kernel_launch(main_kernel(program)).tiles;
+  const Stmt *tiles = kernel_launch(program_main_kernel(program)).tiles;
   if (tiles) stmt_substitute(program, k_o->body, tile_turn(tiles), ex_const(program->arena, 0));
 }
 
 void pass_pipeline(Program *program, Product *product, const Schedule *schedule) {
   int64_t slots = schedule->value[KNOB_BUFFER_COUNT];
-  Kernel *kernel = main_kernel(program);
-  Stmt *k_o = slab_loop(program);
+  Kernel *kernel = program_main_kernel(program);
+  Stmt *k_o = program_slab_loop(program);
   Stmt *prologue = NULL;
   bool tma = pass_tma_wanted(schedule);
   if (!tma) restart_ring(program, k_o);

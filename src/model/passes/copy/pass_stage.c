@@ -9,7 +9,9 @@
 // so that nobody reads a slab that is still being filled, the second so that nobody fills one that
 // is still being read.
 #include "model/ir/buffer.h"
+#include "model/ir/find_op.h"
 #include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/tensor/tensor_body.h"
 #include "model/words/fragment.h"
 
@@ -19,7 +21,7 @@ bool pass_stage_wanted(const Schedule *schedule) { return schedule->value[KNOB_S
 static Stmt *split_k_loop(Program *program, const Product *product, int64_t bk) {
   Axis *k = product->axis[AXIS_K];
   Digit *last = &k->digit[k->n_digits - 1];
-  Stmt *loop = stmt_find_loop(main_kernel(program)->body, last->var);
+  Stmt *loop = stmt_find_loop(program_main_kernel(program)->body, last->var);
   Var *outer =
       program_var(program, "k_o", VAR_LOOP, TIER_SERIAL_OUTER, ceil_div(last->var->extent, bk));
   Var *inner = program_var(program, "k_i", VAR_LOOP, TIER_STAGE_INNER, bk);
@@ -30,7 +32,7 @@ static Stmt *split_k_loop(Program *program, const Product *product, int64_t bk) 
   loop->var = outer;
   loop->knob = KNOB_BK;
   loop->body = body;
-  apply_axes(program, product);
+  program_apply_axes(program, product);
   return loop;
 }
 
@@ -56,7 +58,7 @@ static int64_t panel_of(const Program *program, const Product *product, int oper
 // A slab has its dimensions as the operand lies in global memory: the slow one first.
 static Buffer *new_slab(Program *program, const Product *product, int operand,
                         const Schedule *schedule) {
-  int slow = slow_dimension(product, operand);
+  int slow = product_slow_dimension(product, operand);
   int64_t dim[2] = {axis_tile(product->axis[operand_axis(operand, slow)]),
                     axis_tile(product->axis[operand_axis(operand, 1 - slow)])};
   const Buffer *matrix = program_buffer(program, product->operand[operand].global);
@@ -110,16 +112,16 @@ static bool stays(const Product *product, int operand, const Var *loop) {
 // a barrier behind each. The barrier of either product tells that the other's slab is read to the
 // end.
 static void stage_block(Program *program, const Product *product, const Schedule *schedule) {
-  Stmt *walk = slab_loop(program), *copies = NULL;
+  Stmt *walk = program_slab_loop(program), *copies = NULL;
   for (int operand = ATOM_A; operand <= ATOM_B; operand++) {
     if (!program_buffer(program, product->operand[operand].global)) continue;
     Buffer *slab = new_slab(program, product, operand, schedule);
     read_from_slab(program, product, operand, walk, slab);
     int width = copy_width(program, product, operand);
-    Copy copy = build_copy(program, product, operand, width, false, KNOB_STAGE);
+    Copy copy = slab_build_copy(program, product, operand, width, false, KNOB_STAGE);
     Stmt *both = stmt_list(copy.load, copy.store, NULL), **at = &copies;
     if (stays(product, operand, walk->var)) {
-      at = &kernel_inner(main_kernel(program))->body;
+      at = &kernel_inner(program_main_kernel(program))->body;
       while (*at != walk) at = &(*at)->next;
     }
     stmt_insert(at, both);
@@ -143,7 +145,7 @@ void pass_stage(Program *program, Product *product, const Schedule *schedule) {
     read_from_slab(program, product, operand, k_o, slab);
     // 16-bit values are copied in pairs or more: half a register cannot be loaded.
     int width = product->atom ? copy_width(program, product, operand) : 1;
-    Copy copy = build_copy(program, product, operand, width, false, KNOB_STAGE);
+    Copy copy = slab_build_copy(program, product, operand, width, false, KNOB_STAGE);
     stmt_insert(loads ? &stmt_last(loads)->next : &loads, copy.load);
     stmt_insert(stores ? &stmt_last(stores)->next : &stores, copy.store);
   }

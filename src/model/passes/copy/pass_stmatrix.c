@@ -10,6 +10,7 @@
 // pairs are the next columns. So lane l addresses what the store of lane 4 · (l % 8), pair l / 8 %
 // 2, group l / 16 would; the store's own indices say where that is, whatever the slab looks like.
 #include "model/ir/buffer.h"
+#include "model/ir/find_op.h"
 #include "model/ir/program.h"
 #include "model/ir/stmt.h"
 #include "model/passes/passes.h"
@@ -92,7 +93,7 @@ static Stmt **link_of_fill(const Product *product, Stmt **list) {
 void pass_stmatrix(Program *program, Product *product, const Schedule *schedule) {
   (void)schedule;
   Arena *arena = program->arena;
-  Stmt **link = link_of_fill(product, &kernel_inner(main_kernel(program))->body);
+  Stmt **link = link_of_fill(product, &kernel_inner(program_main_kernel(program))->body);
   Stmt *list = stmt_cut(link);
   Fill fill = fill_of(list);
   int64_t all = fill.pairs->extent / HALVES * (fill.atoms ? fill.atoms->extent : 1);

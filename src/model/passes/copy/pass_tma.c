@@ -28,6 +28,7 @@
 #include <ctype.h>
 
 #include "model/ir/buffer.h"
+#include "model/ir/find_op.h"
 #include "model/ir/program.h"
 #include "model/ir/stmt.h"
 #include "model/passes/tensor/tensor_factors.h"
@@ -45,24 +46,24 @@ static Stmt *by_one_thread(Program *program, Stmt *list) {
   return stmt_if(program, knob, first, list);
 }
 
-const char *mbarriers_name(Program *program, const char *what, const Buffer *slab) {
+const char *tma_mbarriers_name(Program *program, const char *what, const Buffer *slab) {
   return arena_printf(program->arena, "%s_%c", what, tolower((unsigned char)slab->name[0]));
 }
 
-Stmt *build_inits(Program *program, Buffer *mbarriers, int64_t arrivals, KnobId by) {
+Stmt *tma_build_inits(Program *program, Buffer *mbarriers, int64_t arrivals, KnobId by) {
   Var *i = program_var(program, "i", VAR_LOOP, TIER_REGISTER, mbarriers->dim[0]);
   Access at = access1(mbarriers, ex_var(program->arena, i));
   Op op = {.kind = OP_MBAR_INIT, .dst = at, .arrivals = arrivals};
   return stmt_wrap_register(program, by, i, stmt_op(program, by, op));
 }
 
-void add_inits(Stmt *of_one_thread, Stmt *inits) {
+void tma_add_inits(Stmt *of_one_thread, Stmt *inits) {
   Stmt **link = &of_one_thread->body;
   while (*link && (*link)->op.kind != OP_MBAR_FENCE) link = &(*link)->next;
   stmt_insert(link, inits);
 }
 
-Stmt *fence_inits(Program *program, KnobId by) {
+Stmt *tma_fence_inits(Program *program, KnobId by) {
   Stmt *fence = stmt_op(program, by, (Op){.kind = OP_MBAR_FENCE});
   fence->note = "they are initialised for the cluster, and for what arrives in the background";
   return fence;
@@ -75,17 +76,17 @@ static void initialise(Program *program) {
   Stmt *inits = NULL, **end = &inits;
   for (int i = 0; i < program->n_buffers; i++) {
     if (program->buffer[i]->role != ROLE_FULL) continue;
-    *end = build_inits(program, program->buffer[i], 1, knob);
+    *end = tma_build_inits(program, program->buffer[i], 1, knob);
     end = &(*end)->next;
   }
   // Where tensor memory is allocated a fence and a barrier stand behind that.
   const bool met = program_buffer(program, ROLE_ACC_FULL);
-  if (!met) *end = fence_inits(program, knob);
+  if (!met) *end = tma_fence_inits(program, knob);
   Stmt *init = by_one_thread(program, inits);
   init->note = "a phase of full ends when a slab's bytes have come";
   Stmt *all =
       met ? init : stmt_list(init, stmt_barrier(program, knob, "the mbarriers are there"), NULL);
-  stmt_insert(&kernel_block(main_kernel(program))->body, all);
+  stmt_insert(&kernel_block(program_main_kernel(program))->body, all);
 }
 
 // One thread, behind a fence if there is one to be, expects the bytes and asks for the boxes.
@@ -111,7 +112,7 @@ static Stmt *issue(Program *program, const Product *product, Stmt *k_o, Access f
     stmt_cut(stmt_find_link(&k_o->body, OP_LOAD, product->operand[operand].stage));
     stmt_cut(stmt_find_link(&k_o->body, OP_STORE, slab->role));
     stmt_insert(boxes ? &stmt_last(boxes)->next : &boxes,
-                build_boxes(program, product, operand, full, knob));
+                slab_build_boxes(program, product, operand, full, knob));
     bytes += buffer_bytes(slab) / full.buffer->dim[0];
   }
   for (int operand = ATOM_A; operand <= ATOM_B && tensor_has_factors(product); operand++) {
@@ -135,8 +136,8 @@ static int64_t slots_of(const Buffer *slab) { return buffer_is_ring(slab) ? slab
 static Access full_of(Program *program, const Buffer *slab, const Var *walk) {
   Arena *arena = program->arena;
   const int64_t slots = slots_of(slab);
-  Buffer *full = program_new_buffer(program, mbarriers_name(program, "full", slab), SPACE_BARRIER,
-                                    ROLE_FULL, 1, &slots, knob);
+  Buffer *full = program_new_buffer(program, tma_mbarriers_name(program, "full", slab),
+                                    SPACE_BARRIER, ROLE_FULL, 1, &slots, knob);
   return access1(full, walk ? ring_slot(program, ex_var(arena, walk), slots) : ex_const(arena, 0));
 }
 
@@ -148,7 +149,7 @@ static void issue_alone(Program *program, const Product *product, int operand, S
   Stmt **load = stmt_find_link(list, OP_LOAD, product->operand[operand].stage);
   const Access full = full_of(program, slab, walk);
   const int64_t slots = slots_of(slab);
-  Stmt *boxes = build_boxes(program, product, operand, full, knob);
+  Stmt *boxes = slab_build_boxes(program, product, operand, full, knob);
   Stmt *fence = walk && !slabs_are_tiles(product) ? fence_reads(program) : NULL;
   Stmt *asks = ask(program, fence, full, buffer_bytes(slab) / slots, boxes);
   asks->note = arena_printf(arena, "one thread asks for the slab of %c", slab->name[0]);
@@ -168,7 +169,8 @@ static void issue_alone(Program *program, const Product *product, int operand, S
 }
 
 static void tma_block(Program *program, const Product *product) {
-  Stmt *walk = slab_loop(program), **outside = &kernel_inner(main_kernel(program))->body;
+  Stmt *walk = program_slab_loop(program),
+       **outside = &kernel_inner(program_main_kernel(program))->body;
   for (int operand = ATOM_A; operand <= ATOM_B; operand++) {
     if (!operand_slab(program, product, operand)) continue;
     const bool inside = stmt_find_op(walk->body, OP_LOAD, product->operand[operand].stage);
@@ -177,7 +179,7 @@ static void tma_block(Program *program, const Product *product) {
   }
   if (slabs_are_tiles(product))  // it was for what threads stored
     stmt_cut(stmt_find_link(&walk->body, OP_FENCE_ASYNC, ROLE_COUNT));
-  drop_staging(program, product);
+  slab_drop_staging(program, product);
   if (product == &program->product[program->n_products - 1]) initialise(program);
 }
 
@@ -188,7 +190,7 @@ void pass_tma(Program *program, Product *product, const Schedule *schedule) {
     tma_block(program, product);
     return;
   }
-  Stmt *k_o = slab_loop(program);
+  Stmt *k_o = program_slab_loop(program);
   int64_t slots = schedule->value[KNOB_BUFFER_COUNT];
   Buffer *full = program_new_buffer(program, "full", SPACE_BARRIER, ROLE_FULL, 1, &slots, knob);
   const Expr *slab = slab_counter(program, k_o->var);
@@ -205,6 +207,6 @@ void pass_tma(Program *program, Product *product, const Schedule *schedule) {
   if (slots > 1)
     stmt_insert(&stmt_last(k_o->body)->next,
                 stmt_barrier(program, knob, "the slab is read to the end"));
-  drop_staging(program, product);
+  slab_drop_staging(program, product);
   initialise(program);
 }

@@ -25,8 +25,10 @@
 // in each lane. Worked example, ATOM_N = 256, EPI_N = 64: four times tcgen05.ld of 64 columns,
 // wait::ld, eight stores of 16 bytes, and a box of 128 x 64.
 #include "model/ir/buffer.h"
+#include "model/ir/find_op.h"
 #include "model/ir/launch.h"
 #include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/tensor/tensor_body.h"
 #include "model/words/fragment.h"
 
@@ -96,7 +98,7 @@ static const Expr *number_of_warp(Program *program, const Product *product, cons
 }
 
 static Pieces pieces_of(Program *program, const Product *product, const Schedule *schedule) {
-  const Launch launch = kernel_launch(main_kernel(program));
+  const Launch launch = kernel_launch(program_main_kernel(program));
   const Digit *n_w = axis_digit(product->axis[AXIS_N], TIER_WARP);
   int bytes = dtype_bytes(program->problem.out);
   int64_t of_atom = product->atom->n;
@@ -122,7 +124,7 @@ static Access place(Program *program, const Product *product, const Pieces *p, c
   const Expr **at = access.idx;
   const Expr *count = ex_add(arena, ex_mul_const(arena, ex_var(arena, m_r), p->piece->extent),
                              ex_var(arena, p->piece));
-  const Stmt *tiles = kernel_writer_tiles(main_kernel(program));
+  const Stmt *tiles = kernel_writer_tiles(program_main_kernel(program));
   if (tiles) {  // the slots go on from tile to tile
     const Expr *tile = ex_div(arena, ex_var(arena, tile_turn(tiles)), p->at_once);
     count = ex_add(arena, count, ex_mul_const(arena, tile, m_r->extent * p->piece->extent));
@@ -255,7 +257,7 @@ static Stmt *piece(Program *program, const Product *product, const Pieces *p, St
 }
 
 void pass_tma_store(Program *program, Product *product, const Schedule *schedule) {
-  Kernel *kernel = main_kernel(program);
+  Kernel *kernel = program_main_kernel(program);
   Stmt **body = &kernel_writer(kernel)->body;
   bool adds = !stmt_find_op(*body, OP_STORE, product->operand[ATOM_C].global);
   OpKind kind = adds ? OP_ATOMIC_ADD : OP_STORE;

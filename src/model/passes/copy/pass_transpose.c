@@ -41,7 +41,7 @@ static void transpose(Program *program, Buffer *slab, KnobId knob) {
   slab->stride[0] = rows;
   slab->transposed = true;
   slab->knob = knob;
-  stmt_each_access(main_kernel(program)->body, exchange, slab);
+  stmt_each_access(program_main_kernel(program)->body, exchange, slab);
 }
 
 void pass_transpose(Program *program, Product *product, const Schedule *schedule) {
@@ -51,5 +51,5 @@ void pass_transpose(Program *program, Product *product, const Schedule *schedule
   transpose(program, operand_slab(program, product, ATOM_B), KNOB_TRANSPOSE_B);
   // An atom's copies are wide already; a wide store does not fit a slab that lies across it.
   int width = copy_width(program, product, ATOM_B);
-  replace_copy(program, product, ATOM_B, width, KNOB_TRANSPOSE_B);
+  slab_replace_copy(program, product, ATOM_B, width, KNOB_TRANSPOSE_B);
 }

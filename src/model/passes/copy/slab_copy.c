@@ -10,6 +10,7 @@
 
 #include "base/whole.h"
 #include "model/ir/buffer.h"
+#include "model/ir/find_op.h"
 #include "model/ir/launch.h"
 #include "model/ir/program.h"
 #include "model/ir/stmt.h"
@@ -22,7 +23,8 @@ Access slab_access(Program *program, Buffer *slab, const Expr *row, const Expr *
   Access access = {.buffer = slab};
   const Expr **at = access.idx;
   if (buffer_is_ring(slab))
-    *at++ = ring_slot(program, slab_counter(program, slab_loop(program)->var), slab->dim[0]);
+    *at++ =
+        ring_slot(program, slab_counter(program, program_slab_loop(program)->var), slab->dim[0]);
   if (slab->panel) *at++ = ex_div(arena, second, slab->panel);
   *at++ = first;
   *at = slab->panel ? ex_mod(arena, second, slab->panel) : second;
@@ -48,7 +50,7 @@ typedef struct Staged {
 static Staged staged_of(const Program *program, const Product *product, int operand) {
   const char *matrix = program_buffer(program, product->operand[operand].global)->name;
   const int letter = tolower((unsigned char)matrix[0]);
-  int slow = slow_dimension(product, operand);
+  int slow = product_slow_dimension(product, operand);
   const Axis *row = product->axis[operand_axis(operand, slow)];
   const Axis *column = product->axis[operand_axis(operand, 1 - slow)];
   return (Staged){product,
@@ -128,7 +130,7 @@ typedef struct Piece {
 static Piece piece_of(Program *program, const Staged *s, int width) {
   Arena *arena = program->arena;
   int64_t elements = s->rows * s->columns;
-  int64_t threads = kernel_launch(main_kernel(program)).n_threads;
+  int64_t threads = kernel_launch(program_main_kernel(program)).n_threads;
   int64_t per_round = threads * width, n_rounds = ceil_div(elements, per_round);
   Var *round = program_var(program, s->counter, VAR_LOOP, TIER_REGISTER, n_rounds);
   const Expr *flat = ex_add(arena, ex_mul_const(arena, ex_var(arena, round), threads),
@@ -162,8 +164,8 @@ static Copy async_copy(Program *program, const Staged *s, int width, KnobId knob
   return (Copy){rounds(program, knob, piece.round, piece.flat, piece.elements, op), NULL};
 }
 
-Copy build_copy(Program *program, const Product *product, int operand, int width, bool async,
-                KnobId knob) {
+Copy slab_build_copy(Program *program, const Product *product, int operand, int width, bool async,
+                     KnobId knob) {
   Arena *arena = program->arena;
   Staged s = staged_of(program, product, operand);
   if (async) return async_copy(program, &s, width, knob);
@@ -178,7 +180,8 @@ Copy build_copy(Program *program, const Product *product, int operand, int width
                 rounds(program, knob, piece.round, piece.flat, piece.elements, store)};
 }
 
-Stmt *build_boxes(Program *program, const Product *product, int operand, Access full, KnobId knob) {
+Stmt *slab_build_boxes(Program *program, const Product *product, int operand, Access full,
+                       KnobId knob) {
   Arena *arena = program->arena;
   Staged s = staged_of(program, product, operand);
   int64_t columns = s.slab->panel ? s.slab->panel : s.columns;
@@ -197,7 +200,7 @@ bool operand_chosen(const Schedule *schedule, KnobId knob, int operand) {
   return (schedule->value[knob] & bits[operand]) != 0;
 }
 
-void drop_buffers(Program *program, BufferRole first, BufferRole second) {
+void slab_drop_buffers(Program *program, BufferRole first, BufferRole second) {
   int n = 0;
   for (int i = 0; i < program->n_buffers; i++) {
     BufferRole role = program->buffer[i]->role;
@@ -209,8 +212,8 @@ void drop_buffers(Program *program, BufferRole first, BufferRole second) {
   program->n_buffers = n;
 }
 
-void drop_staging(Program *program, const Product *product) {
-  drop_buffers(program, product->operand[ATOM_A].stage, product->operand[ATOM_B].stage);
+void slab_drop_staging(Program *program, const Product *product) {
+  slab_drop_buffers(program, product->operand[ATOM_A].stage, product->operand[ATOM_B].stage);
 }
 
 bool slabs_are_tiles(const Product *product) {
@@ -225,10 +228,11 @@ Stmt *slab_fence(Program *program, const Product *product, KnobId knob) {
   return fence;
 }
 
-void replace_copy(Program *program, const Product *product, int operand, int width, KnobId knob) {
+void slab_replace_copy(Program *program, const Product *product, int operand, int width,
+                       KnobId knob) {
   const ProductOperand *at = &product->operand[operand];
-  Stmt *k_o = slab_loop(program);
-  Copy copy = build_copy(program, product, operand, width, false, knob);
+  Stmt *k_o = program_slab_loop(program);
+  Copy copy = slab_build_copy(program, product, operand, width, false, knob);
   Stmt **load = stmt_find_link(&k_o->body, OP_LOAD, at->stage);
   stmt_cut(load);
   stmt_insert(load, copy.load);

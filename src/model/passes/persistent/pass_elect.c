@@ -38,5 +38,5 @@ static void elect_one(Stmt *stmt, int depth, void *context) {
 void pass_elect(Program *program, Product *product, const Schedule *schedule) {
   (void)product;
   (void)schedule;
-  stmt_walk(main_kernel(program)->body, elect_one, NULL);
+  stmt_walk(program_main_kernel(program)->body, elect_one, NULL);
 }

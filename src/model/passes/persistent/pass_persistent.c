@@ -23,6 +23,7 @@
 // three.
 #include "model/ir/launch.h"
 #include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/tensor/tensor_body.h"
 
 static const KnobId knob = KNOB_PERSISTENT;
@@ -39,7 +40,7 @@ static Stmt *let_digits(Program *program, const Launch *launch, const Expr *tile
     if (digit->var->extent == 1 || digit->var->tier == TIER_CLUSTER) continue;
     const Expr *value = ex_div(program->arena, tile, digit->stride / launch->cluster);
     value = ex_mod(program->arena, value, digit->var->extent);
-    *link = let_digit(program, knob, digit->var, value);
+    *link = tile_let_digit(program, knob, digit->var, value);
     link = &(*link)->next;
   }
   return lets;
@@ -52,7 +53,8 @@ static Stmt *loop_over(Program *program, const Launch *launch, Var *t, Stmt *til
   Var *turn = program_var(program, "turn", VAR_LET, TIER_SERIAL, t->extent);
   Stmt *count = stmt_let(program, knob, turn,
                          ex_div_expr(arena, tile, ex_var(arena, program->persistent.grid)));
-  kernel_block(main_kernel(program))->body = tile_body;  // where let_digits() names its digits
+  kernel_block(program_main_kernel(program))->body =
+      tile_body;  // where let_digits() names its digits
   Stmt *digits = let_digits(program, launch, tile);
   Stmt *all =
       digits ? stmt_list(count, digits, tile_body, NULL) : stmt_list(count, tile_body, NULL);
@@ -61,7 +63,7 @@ static Stmt *loop_over(Program *program, const Launch *launch, Var *t, Stmt *til
 
 void pass_persistent(Program *program, Product *product, const Schedule *schedule) {
   (void)schedule;
-  Kernel *kernel = main_kernel(program);
+  Kernel *kernel = program_main_kernel(program);
   const Launch launch = kernel_launch(kernel);
   const bool tensor = atom_is_of_thread(product->atom);
   const TensorFrame frame = tensor ? tensor_take_frame(program) : (TensorFrame){NULL, NULL, NULL};

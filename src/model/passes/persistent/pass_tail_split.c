@@ -19,6 +19,7 @@
 // tiles are whole, the 34 left over become 238 parts of 19 slabs, the last of each tile of 14. All
 // parts take four turns of 19 slabs: 15.59 turns of time instead of 16.
 #include "model/ir/buffer.h"
+#include "model/ir/find_op.h"
 #include "model/ir/launch.h"
 #include "model/ir/program.h"
 #include "model/ir/stmt.h"
@@ -52,9 +53,9 @@ static int64_t most_parts(const Tail *tail) { return most_cut(tail) * tail->part
 static Tail find_tail(Program *program, const Stmt *tiles, int64_t parts) {
   Arena *arena = program->arena;
   Tail tail = {.tiles = tile_count(tiles),
-               .cluster = kernel_launch(main_kernel(program)).cluster,
+               .cluster = kernel_launch(program_main_kernel(program)).cluster,
                .parts = parts,
-               .slabs = slab_loop(program)->var->extent};
+               .slabs = program_slab_loop(program)->var->extent};
   tail.depth = ceil_div(tail.slabs, parts);
   tail.rest = program_var(program, "rest", VAR_LET, TIER_BLOCK, tail.tiles);
   tail.whole = program_var(program, "whole", VAR_LET, TIER_BLOCK, tail.tiles + 1);
@@ -124,7 +125,7 @@ static Stmt *count_before(Program *program, const Stmt *tiles, const Tail *tail)
 static void count_anew(Access *access, Stmt *stmt, void *context) {
   Program *program = context;
   const Buffer *buffer = access->buffer;
-  const Expr *counter = slab_counter(program, slab_loop(program)->var);
+  const Expr *counter = slab_counter(program, program_slab_loop(program)->var);
   bool ring = buffer->space == SPACE_SHARED && buffer_is_ring(buffer);
   if (!ring && buffer->space != SPACE_BARRIER) return;
   access->idx[0] = ring_slot(program, counter, buffer->dim[0]);
@@ -136,7 +137,7 @@ static void count_anew(Access *access, Stmt *stmt, void *context) {
 static void cut_slabs(Program *program, const Product *product, Stmt *tiles, const Tail *tail,
                       const Expr *is_whole) {
   Arena *arena = program->arena;
-  Stmt *k_o = slab_loop(program);
+  Stmt *k_o = program_slab_loop(program);
   Var *from = program->persistent.from =
       program_var(program, "from", VAR_LET, TIER_SERIAL, tail->slabs);
   Var *final = program_var(program, "k_last", VAR_LET, TIER_SERIAL, tail->slabs);
@@ -179,7 +180,7 @@ static Buffer *store_parts(Program *program, const Product *product, Stmt *tiles
   Stmt *whole = stmt_cut(link), *part = stmt_copy_list(program, whole);
   Op *store = &stmt_find_op(part, OP_STORE, product->operand[ATOM_C].global)->op;
   const Expr *row = ex_mul_const(arena, ex_var(arena, tail->number), tail->cluster);
-  row = ex_add(arena, row, cluster_rank(arena, main_kernel(program)));
+  row = ex_add(arena, row, cluster_rank(arena, program_main_kernel(program)));
   store->dst = access3(partial, row, inside(program, m, store->dst.idx[0]),
                        inside(program, n, store->dst.idx[1]));
   const Expr *behind =
@@ -202,7 +203,7 @@ static Access temp_register(Program *program, const char *name) {
 static const Expr *place_in_c(Program *program, const Axis *axis, const Expr *rank,
                               const Expr *in_tile) {
   Arena *arena = program->arena;
-  const Launch launch = kernel_launch(main_kernel(program));
+  const Launch launch = kernel_launch(program_main_kernel(program));
   const Expr *at = ex_const(arena, 0);
   for (int i = 0; i < axis->n_digits; i++) {
     const Digit *digit = &axis->digit[i];
@@ -294,7 +295,7 @@ static Kernel reduce_kernel(Program *program, const Product *product, const Tail
 // ---- the pass -----------------------------------------------------------------------------------
 
 void pass_tail_split(Program *program, Product *product, const Schedule *schedule) {
-  Kernel *kernel = main_kernel(program);
+  Kernel *kernel = program_main_kernel(program);
   Stmt *tiles = tile_loop(kernel_block(kernel)->body);
   Tail tail = find_tail(program, tiles, schedule->value[knob]);
   const Expr *is_whole = over_items(program, tiles, &tail);

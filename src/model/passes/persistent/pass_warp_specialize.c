@@ -24,6 +24,7 @@
 // for ever. setmaxnreg (PTX ISA, 9.7.19.5) works for whole warpgroups, and is left out where a role
 // is none, as with one producer warp of the article's 160 threads, or the start has enough.
 #include "model/ir/buffer.h"
+#include "model/ir/find_op.h"
 #include "model/ir/launch.h"
 #include "model/ir/program.h"
 #include "model/ir/stmt.h"
@@ -61,7 +62,8 @@ static int64_t producer_registers(const Schedule *schedule) {
 }
 
 int64_t pass_consumer_registers(const Schedule *schedule, int64_t consumers, int64_t producers) {
-  int64_t start = start_registers(consumers + producers, (int)schedule->value[KNOB_MIN_BLOCKS]);
+  int64_t start =
+      program_start_registers(consumers + producers, (int)schedule->value[KNOB_MIN_BLOCKS]);
   int64_t given = start * (consumers + producers);
   int64_t left = (given - producers * producer_registers(schedule)) / consumers;
   if (left > REGISTERS_MAX) left = REGISTERS_MAX;
@@ -109,21 +111,22 @@ static Stmt *take_fetches(Program *program, const Product *product, Stmt *k_o, i
   for (int i = 0; i < program->n_products; i++) {
     const Product *reader = &program->product[i];
     const Buffer *slab = operand_slab(program, reader, ATOM_B);
-    Buffer *empty = role_mbarriers(program, mbarriers_name(program, "empty", slab), ROLE_EMPTY,
+    Buffer *empty = role_mbarriers(program, tma_mbarriers_name(program, "empty", slab), ROLE_EMPTY,
                                    slots, arrivals);
     stmt_insert(fetches ? &stmt_last(fetches)->next : &fetches,
                 take_fetch(program, reader, k_o, slab->role, empty));
   }
-  Stmt **once = stmt_find_link(&kernel_inner(main_kernel(program))->body, OP_TMA_LOAD, ROLE_COUNT);
+  Stmt **once =
+      stmt_find_link(&kernel_inner(program_main_kernel(program))->body, OP_TMA_LOAD, ROLE_COUNT);
   return stmt_list(role_asked(once), role_slabs(program, k_o, fetches), NULL);
 }
 
 static void give_roles(Program *program, const Product *product, const Schedule *schedule) {
   Arena *arena = program->arena;
-  Kernel *kernel = main_kernel(program);
+  Kernel *kernel = program_main_kernel(program);
   int64_t slots = schedule->value[KNOB_BUFFER_COUNT], readers = kernel_launch(kernel).n_threads;
-  const Var *by_turns = pass_pingpong_wanted(schedule) ? add_consumers(program) : NULL;
-  Stmt *block = kernel_block(kernel), *k_o = slab_loop(program);
+  const Var *by_turns = pass_pingpong_wanted(schedule) ? turns_add_consumers(program) : NULL;
+  Stmt *block = kernel_block(kernel), *k_o = program_slab_loop(program);
   int64_t consumers = kernel_launch(kernel).n_threads;
   int64_t producers = pass_producers(schedule, consumers);
   int64_t mine = pass_consumer_registers(schedule, consumers, producers);

@@ -10,7 +10,7 @@ static const KnobId knob = KNOB_WARP_SPECIALIZE;
 
 Stmt *role_new(Program *program, WarpRole what, const Expr *condition, Stmt *body,
                const char *note) {
-  Kernel *kernel = main_kernel(program);
+  Kernel *kernel = program_main_kernel(program);
   WarpRole *role = ARENA_NEW(program->arena, WarpRole);
   *role = what;
   kernel->role[kernel->n_roles++] = role;
@@ -61,8 +61,8 @@ const Expr *role_is_thread(Program *program, int64_t thread) {
 Buffer *role_mbarriers(Program *program, const char *name, BufferRole role, int64_t n,
                        int64_t arrivals) {
   Buffer *mbarriers = program_new_buffer(program, name, SPACE_BARRIER, role, 1, &n, knob);
-  Stmt *init = kernel_block(main_kernel(program))->body;
-  add_inits(init, build_inits(program, mbarriers, arrivals, knob));
+  Stmt *init = kernel_block(program_main_kernel(program))->body;
+  tma_add_inits(init, tma_build_inits(program, mbarriers, arrivals, knob));
   init->expr = role_is_thread(program, 0);
   return mbarriers;
 }

@@ -42,8 +42,8 @@ int64_t pass_tiles_at_once(const Schedule *schedule) {
   return pass_pingpong_wanted(schedule) ? CONSUMERS : 1;
 }
 
-const Var *add_consumers(Program *program) {
-  Kernel *kernel = main_kernel(program);
+const Var *turns_add_consumers(Program *program) {
+  Kernel *kernel = program_main_kernel(program);
   Var *consumer = program_var(program, "c", VAR_LOOP, TIER_WARP, CONSUMERS);
   Var *thread = program_var(program, program->thread->name, VAR_THREAD, TIER_THREAD,
                             CONSUMERS * program->thread->extent);
@@ -70,17 +70,17 @@ static void in_order(Program *program, Stmt **k_o, Buffer *order, const Expr *tu
 
 void take_turns(Program *program, const Var *consumer, int64_t warps) {
   Arena *arena = program->arena;
-  Kernel *kernel = main_kernel(program);
+  Kernel *kernel = program_main_kernel(program);
   int64_t consumers = CONSUMERS;
   Buffer *order =
       program_new_buffer(program, "order", SPACE_BARRIER, ROLE_ORDER, 1, &consumers, knob);
   Stmt *of_one_thread = kernel_block(kernel)->body;
-  add_inits(of_one_thread, build_inits(program, order, warps, knob));
+  tma_add_inits(of_one_thread, tma_build_inits(program, order, warps, knob));
 
   Stmt *tiles = kernel_tiles(kernel), **body = &tiles->body;
   while ((*body)->kind == STMT_LET) body = &(*body)->next;
   Stmt **k_o = body;
-  while (*k_o != slab_loop(program)) k_o = &(*k_o)->next;
+  while (*k_o != program_slab_loop(program)) k_o = &(*k_o)->next;
   const Expr *turn = ex_var(arena, tile_turn(tiles));
   in_order(program, k_o, order, turn);
   const Expr *own =

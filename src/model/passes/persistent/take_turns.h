@@ -4,7 +4,7 @@
 #include "model/passes/passes.h"
 
 // A digit above those of the threads that multiply: which of the two consumers they belong to.
-const Var *add_consumers(Program *program);
+const Var *turns_add_consumers(Program *program);
 
 // Once there are roles: the tiles of a block go to its consumers by turns, and an mbarrier at which
 // `warps` of one arrive lets the other begin to multiply.

@@ -26,7 +26,7 @@
 #include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 
-Stmt *let_digit(Program *program, KnobId knob, Var *old, const Expr *value) {
+Stmt *tile_let_digit(Program *program, KnobId knob, Var *old, const Expr *value) {
   Var *var = program_var(program, old->name, VAR_LET, TIER_BLOCK, old->extent);
   for (int i = 0; i < program->n_kernels; i++)
     stmt_substitute(program, program->kernel[i].body, old, ex_var(program->arena, var));
@@ -59,8 +59,8 @@ static const Expr *name_patch(Program *program, Stmt **let, int64_t patches, con
   return ex_var(program->arena, p);
 }
 
-TilePlace grouped_tile(Program *program, const Product *product, const Schedule *schedule,
-                       const Expr *tile) {
+TilePlace tile_place_grouped(Program *program, const Product *product, const Schedule *schedule,
+                             const Expr *tile) {
   Arena *arena = program->arena;
   int64_t group_m = schedule->value[KNOB_GROUP_M], group_n = schedule->value[KNOB_GROUP_N];
   TilePlace place = {.knob_m = group_m > 1 ? KNOB_GROUP_M : KNOB_GROUP_N,
@@ -135,7 +135,7 @@ static const int64_t *hilbert_table(Arena *arena, int64_t rows, int64_t columns)
   return table;
 }
 
-TilePlace hilbert_tile(Program *program, const Product *product, const Expr *tile) {
+TilePlace tile_place_hilbert(Program *program, const Product *product, const Expr *tile) {
   Arena *arena = program->arena;
   int64_t rows = tiles_along(product, AXIS_M), columns = tiles_along(product, AXIS_N);
   TilePlace place = {.knob_m = KNOB_TILE_ORDER, .knob_n = KNOB_TILE_ORDER};

@@ -17,6 +17,7 @@
 
 #include "model/ir/buffer.h"
 #include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 #include "model/passes/tensor/tensor_body.h"
 #include "model/words/fragment.h"
@@ -53,7 +54,7 @@ static bool is_held(const Program *program, const Product *product, int operand)
 // fast dimension by 1, 2, 4, …
 static int neighbours(const Program *program, const Product *product, const FragmentMap *map,
                       int operand) {
-  int fast = 1 - slow_dimension(product, operand);
+  int fast = 1 - product_slow_dimension(product, operand);
   const Buffer *global = program_buffer(program, product->operand[operand].global);
   int64_t length = global->dim[global->rank - 2 + fast];
   const int *of_bit = fast ? map->col_of_value_bit : map->row_of_value_bit;
@@ -219,7 +220,7 @@ static Stmt *bind_tier(Program *program, const Product *product, int digit, Stmt
 static void drop_fragments(Program *program, const Product *product, bool a_regs) {
   const bool keep_a = a_regs || product != &program->product[0];
   BufferRole a = product->operand[ATOM_A].registers, b = product->operand[ATOM_B].registers;
-  drop_buffers(program, b, keep_a ? b : a);
+  slab_drop_buffers(program, b, keep_a ? b : a);
 }
 
 // A later product has all of its columns in one atom of a warpgroup.
@@ -273,10 +274,10 @@ void pass_atomize(Program *program, Product *product, const Schedule *schedule) 
     reshape(program, product, ATOM_C, v[KNOB_FM], fn);
   if (is_held(program, product, ATOM_A)) reshape(program, product, ATOM_A, v[KNOB_FM], 0);
   if (is_held(program, product, ATOM_B)) reshape(program, product, ATOM_B, fn, 0);
-  bind_batch(program, product);
+  attention_bind_batch(program, product);
   Stmt *nest = stmt_loop(program, knob, product->lane, warp_body(program, product, schedule));
   nest = bind_tier(program, product, 1, nest);
   Kernel *kernel = product_kernel_of(program, product);
   *(product->batch ? &kernel->body->body : &kernel->body) = bind_tier(program, product, 0, nest);
-  apply_axes(program, product);
+  program_apply_axes(program, product);
 }

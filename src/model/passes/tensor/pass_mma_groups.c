@@ -17,6 +17,7 @@
 // Where consumers take tiles by turns, the next one begins in front of that last wait: its wgmmas
 // stand behind this slab's in the tensor core's queue.
 #include "model/ir/buffer.h"
+#include "model/ir/find_op.h"
 #include "model/ir/launch.h"
 #include "model/ir/program.h"
 #include "model/ir/stmt.h"
@@ -36,11 +37,11 @@ static Stmt *read_ahead(Program *program, const Product *product, Stmt *k_i) {
   Stmt *read = fragment ? stmt_cut(stmt_find_read(product, ATOM_A, &k_i->body)) : NULL;
   if (!read) return NULL;
   const int64_t steps = k_i->var->extent;
-  add_sets(fragment, steps);
+  fragment_add_sets(fragment, steps);
   Var *step = program_var(program, "k_r", VAR_LOOP, TIER_REGISTER, steps);
   stmt_substitute(program, read, k_i->var, ex_var(program->arena, step));
-  index_sets(read, fragment, ex_var(program->arena, step));
-  index_sets(k_i->body, fragment, ex_var(program->arena, k_i->var));
+  fragment_index_sets(read, fragment, ex_var(program->arena, step));
+  fragment_index_sets(k_i->body, fragment, ex_var(program->arena, k_i->var));
   return stmt_wrap_register(program, KNOB_A_REGS, step, read);
 }
 
@@ -58,7 +59,7 @@ static Stmt *around_slab(Program *program, const Product *product, Stmt *k_o) {
   return wait;
 }
 
-Stmt *release_before(Program *program, Stmt *arrive, const Stmt *k_o) {
+Stmt *groups_release_before(Program *program, Stmt *arrive, const Stmt *k_o) {
   Arena *arena = program->arena;
   Var *before = program_var(program, "k_p", VAR_LET, TIER_SERIAL, k_o->var->extent);
   const Expr *some = ex_lt(arena, ex_const(arena, 0), ex_var(arena, k_o->var));
@@ -72,7 +73,7 @@ Stmt *release_before(Program *program, Stmt *arrive, const Stmt *k_o) {
 
 static Stmt *last_release(Program *program, const Stmt *arrive, const Stmt *k_o) {
   Stmt *last = stmt_copy_list(program, arrive);
-  const Expr *slab = ex_add_const(program->arena, loop_end(program->arena, k_o), -1);
+  const Expr *slab = ex_add_const(program->arena, stmt_loop_end(program->arena, k_o), -1);
   stmt_substitute(program, last, k_o->var, slab);
   return last;
 }
@@ -90,9 +91,9 @@ static void leave_in_flight(Program *program, Stmt *k_o, Stmt *wait) {
   Stmt *drained = stmt_op(program, knob, (Op){.kind = OP_WG_WAIT});
   drained->note = "the sums are complete";
   stmt_insert(after_slabs(k_o), drained);
-  if (kernel_launch(main_kernel(program)).tiles)  // the producer goes on with the next tile
+  if (kernel_launch(program_main_kernel(program)).tiles)  // the producer goes on with the next tile
     stmt_insert(&drained->next, last_release(program, arrive, k_o));
-  stmt_insert(link, release_before(program, arrive, k_o));
+  stmt_insert(link, groups_release_before(program, arrive, k_o));
   wait->op.groups = 1;
 }
 
@@ -108,12 +109,12 @@ static void begin_sums(Program *program, const Product *product, Stmt *k_o) {
   const Expr *step = ex_var(arena, k_i->var);
   if (!fused) step = ex_add(arena, ex_var(arena, k_o->var), step);
   stmt_find_op(k_i, OP_WGMMA, sums)->op.scale_d = ex_lt(arena, ex_const(arena, 0), step);
-  Stmt **list = fused ? &k_o->body : &kernel_inner(main_kernel(program))->body;
+  Stmt **list = fused ? &k_o->body : &kernel_inner(program_main_kernel(program))->body;
   stmt_cut(stmt_find_link(list, OP_INIT, sums));
 }
 
 void pass_mma_groups(Program *program, Product *product, const Schedule *schedule) {
-  Stmt *k_o = slab_loop(program), *wait = around_slab(program, product, k_o);
+  Stmt *k_o = program_slab_loop(program), *wait = around_slab(program, product, k_o);
   begin_sums(program, product, k_o);
   if (program->n_products > 1) {
     if (schedule->value[knob] && product != &program->product[0])

@@ -23,6 +23,7 @@
 // The barriers of the block become the cluster's: mbarriers and tensor memory of both must be there
 // before one reaches the other's, and neither may end before the other is done.
 #include "model/ir/buffer.h"
+#include "model/ir/find_op.h"
 #include "model/ir/op.h"
 #include "model/ir/program.h"
 #include "model/ir/stmt.h"
@@ -42,7 +43,7 @@ static const Expr *place_of(Program *program, const Product *product) {
 
 // The rows of B that run slowly in memory, or the panels of those that do not.
 static void halve_slab(const Product *product, Buffer *slab) {
-  const bool rows = operand_axis(ATOM_B, slow_dimension(product, ATOM_B)) == AXIS_N;
+  const bool rows = operand_axis(ATOM_B, product_slow_dimension(product, ATOM_B)) == AXIS_N;
   slab->dim[slab->rank - (rows ? 2 : 3)] /= PAIR;
   for (int d = slab->rank - 2; d >= 0; d--)
     slab->stride[d] = slab->stride[d + 1] * slab->dim[d + 1];
@@ -56,7 +57,7 @@ static bool fetches(const Stmt *stmt, const Buffer *slab) {
 // The CTA's own half of the columns, from where the slab begins.
 static void fetch_half(Program *program, const Product *product, Stmt *list, const Buffer *slab) {
   Arena *arena = program->arena;
-  const int n = slow_dimension(product, ATOM_B);
+  const int n = product_slow_dimension(product, ATOM_B);
   const bool rows = operand_axis(ATOM_B, n) == AXIS_N;
   for (Stmt *stmt = list; stmt; stmt = stmt->next) {
     if (!rows && stmt->kind == STMT_LOOP && fetches(stmt->body, slab)) {
@@ -144,7 +145,7 @@ static void expect_half(Program *program, Stmt *list, const Buffer *slab) {
 void pass_pair(Program *program, Product *product, const Schedule *schedule) {
   (void)schedule;
   Arena *arena = program->arena;
-  Kernel *kernel = main_kernel(program);
+  Kernel *kernel = program_main_kernel(program);
   Stmt *block = kernel_block(kernel);
   Buffer *slab = operand_slab(program, product, ATOM_B);
   halve_slab(product, slab);

@@ -13,6 +13,7 @@
 // Worked example, 6xbf16 with 64 slabs a product, PROMOTE=2: slabs 0 … 319 are one run, which ends
 // at 319; then 320 and 321, 322 and 323, …
 #include "model/ir/buffer.h"
+#include "model/ir/find_op.h"
 #include "model/ir/program.h"
 #include "model/ir/stmt.h"
 #include "model/passes/passes.h"
@@ -70,7 +71,7 @@ static Stmt *add_run(Program *program, const Buffer *acc, Buffer *run, const Acc
 void pass_promote(Program *program, Product *product, const Schedule *schedule) {
   Arena *arena = program->arena;
   const int64_t every = schedule->value[knob];
-  Stmt *k_o = slab_loop(program), *k_i = *stmt_find_multiply(product, &k_o->body);
+  Stmt *k_o = program_slab_loop(program), *k_i = *stmt_find_multiply(product, &k_o->body);
   Stmt *multiply = stmt_find_op(k_i, OP_WGMMA, product->operand[ATOM_C].registers);
   const Access sums = multiply->op.dst;
   Buffer *acc = sums.buffer;
@@ -89,7 +90,7 @@ void pass_promote(Program *program, Product *product, const Schedule *schedule) 
   Stmt *zero = stmt_wrap_register(program, knob, axis_digit(n, TIER_REGISTER)->var,
                                   stmt_op(program, knob, init));
   zero = stmt_wrap_register(program, knob, axis_digit(m, TIER_REGISTER)->var, zero);
-  Stmt *inner = kernel_inner(main_kernel(program));
+  Stmt *inner = kernel_inner(program_main_kernel(program));
   Stmt **link = &inner->body;
   while (*link != k_o) link = &(*link)->next;
   stmt_insert(link, zero);

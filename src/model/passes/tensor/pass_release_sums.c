@@ -8,6 +8,7 @@
 // Worked example, four pieces of 32 columns through a slab: fence and arrival stand behind the
 // wait in the loop over pieces, under n_p == 3. The tensor core begins with the next tile while the
 // last piece is rounded, put into shared memory and sent; with one set of sums it waited for that.
+#include "model/ir/find_op.h"
 #include "model/ir/program.h"
 #include "model/ir/stmt.h"
 #include "model/passes/passes.h"
@@ -40,7 +41,7 @@ static Stmt **find_wait(Program *program, Stmt **list, const Expr **last) {
 void pass_release_sums(Program *program, Product *product, const Schedule *schedule) {
   (void)product;
   (void)schedule;
-  Stmt **tile = &kernel_writer(main_kernel(program))->body;
+  Stmt **tile = &kernel_writer(program_main_kernel(program))->body;
   Stmt *fence = stmt_cut(stmt_find_link(tile, OP_T_BEFORE, ROLE_COUNT));
   Stmt *arrive = stmt_cut(stmt_find_link(tile, OP_MBAR_ARRIVE, ROLE_ACC_EMPTY));
   const Expr *last = NULL;

@@ -10,6 +10,7 @@
 // values are new registers and the accumulators are free: of the 2048 FFMAs of a 16 × 8 × 16 body,
 // 917 had all sources in one bank before and 5 after (sm_90a, CUDA 13.0).
 #include "model/ir/buffer.h"
+#include "model/ir/find_op.h"
 #include "model/ir/program.h"
 #include "model/ir/stmt.h"
 #include "model/passes/passes.h"
@@ -24,7 +25,7 @@ static Stmt *alone(Program *program, Stmt **link) {
 
 // Sums of tensor memory come into registers piece by piece: each piece is scaled when it is there.
 static void scale_pieces(Program *program) {
-  Stmt *list = main_kernel(program)->body;
+  Stmt *list = program_main_kernel(program)->body;
   const Op *piece = &stmt_find_op(list, OP_T_LD, ROLE_COUNT)->op;
   Var *v = program_var(program, "v_s", VAR_LOOP, TIER_REGISTER, piece->width);
   Op op = {.kind = OP_SCALE, .dst = piece->dst, .width = 1};
@@ -41,7 +42,7 @@ void pass_scale(Program *program, Product *product, const Schedule *schedule) {
     return;
   }
   BufferRole sums = product->operand[ATOM_C].registers;
-  Stmt **body = &kernel_inner(main_kernel(program))->body;
+  Stmt **body = &kernel_inner(program_main_kernel(program))->body;
   // The initialisation runs over the same cells: its loops serve again.
   Stmt *scale = alone(program, stmt_find_link(body, OP_INIT, sums));
   Stmt *op = stmt_find_op(scale, OP_INIT, sums);

@@ -71,7 +71,7 @@ static void rewrite(Stmt *stmt, int depth, void *context) {
 void pass_scale_words(Program *program, Product *product, const Schedule *schedule) {
   (void)schedule;
   Arena *arena = program->arena;
-  Stmt *k_i = stmt_find_steps(product, slab_loop(program)->body);
+  Stmt *k_i = stmt_find_steps(product, program_slab_loop(program)->body);
   const int factors = atom_scales(product->atom);
   const int64_t steps = WORD_FACTORS / factors;
   const Words words = {program, k_i->var, steps, ex_mod(arena, ex_var(arena, k_i->var), steps),

@@ -72,7 +72,7 @@ static Kernel split_kernel(Program *program, const Product *product, int operand
 void pass_split_f32(Program *program, Product *product, const Schedule *schedule) {
   Problem problem = program->problem;
   problem.split = (SplitKind)schedule->value[knob];
-  program_become(program, naive_nest(program->arena, problem));
+  program_become(program, pipeline_naive_nest(program->arena, problem));
   program->kernel[2] = program->kernel[0];
   program->kernel[0] = split_kernel(program, product, ATOM_A, "split_a");
   program->kernel[1] = split_kernel(program, product, ATOM_B, "split_b");

@@ -8,6 +8,7 @@
 //
 // Worked example, BK = 4 atoms of 16: four products of 128 x 256 x 16 are under way together, and
 // the phase of acc_full that slab k_o ends is k_o % 2.
+#include "model/ir/find_op.h"
 #include "model/ir/program.h"
 #include "model/ir/stmt.h"
 #include "model/passes/tensor/tensor_factors.h"
@@ -22,7 +23,7 @@ bool pass_tensor_memory_wanted(const Schedule *schedule) {
 void pass_tensor_memory(Program *program, Product *product, const Schedule *schedule) {
   (void)schedule;
   Arena *arena = program->arena;
-  Stmt *k_o = slab_loop(program), **link = stmt_find_multiply(product, &k_o->body),
+  Stmt *k_o = program_slab_loop(program), **link = stmt_find_multiply(product, &k_o->body),
        *k_i = stmt_cut(link);
   Stmt *asks = stmt_cut(stmt_find_multiply(product, &k_i->body)),
        *wait = stmt_cut(&k_i->body);  // no barrier: a slab has one

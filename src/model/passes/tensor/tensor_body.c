@@ -20,8 +20,10 @@
 #include "model/passes/tensor/tensor_body.h"
 
 #include "model/ir/buffer.h"
+#include "model/ir/find_op.h"
 #include "model/ir/launch.h"
 #include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/tensor/tensor_factors.h"
 
 static const KnobId knob = KNOB_ATOM_KIND;
@@ -132,8 +134,8 @@ static int64_t allocation(const Program *program, const Schedule *schedule) {
 
 static Stmt *begin(Program *program, const Schedule *schedule) {
   Buffer *base = program_buffer(program, ROLE_TENSOR_BASE);
-  Stmt *inits = build_inits(program, program_buffer(program, ROLE_ACC_FULL), 1, knob);
-  Stmt *all = stmt_list(inits, fence_inits(program, knob), NULL);
+  Stmt *inits = tma_build_inits(program, program_buffer(program, ROLE_ACC_FULL), 1, knob);
+  Stmt *all = stmt_list(inits, tma_fence_inits(program, knob), NULL);
   Stmt *init = stmt_if(program, knob, is_first(program, program->thread), all);
   Stmt *alloc = by_first_warp(program, (Op){.kind = OP_T_ALLOC,
                                             .dst = access1(base, ex_const(program->arena, 0)),
@@ -151,7 +153,7 @@ static Stmt *end(Program *program, const Schedule *schedule) {
                    NULL);
 }
 
-static Stmt *step(Program *program, const Product *product, const Access operand[2]) {
+static Stmt *step(Program *program, const Product *product, const Access *operand) {
   Arena *arena = program->arena;
   const Expr *k = ex_var(arena, product->axis[AXIS_K]->digit[0].var);
   Op multiply = {.kind = OP_T_MMA,
@@ -210,7 +212,7 @@ static Stmt *write_back(Program *program, const Product *product) {
 }
 
 Stmt *tensor_body(Program *program, const Product *product, const Schedule *schedule,
-                  Access operand[2]) {
+                  Access *operand) {
   Stmt *loop = stmt_loop(program, knob, product->axis[AXIS_K]->digit[0].var,
                          step(program, product, operand));
   return stmt_list(begin(program, schedule), loop, op_of(program, OP_T_AFTER),
@@ -221,7 +223,7 @@ Stmt *tensor_body(Program *program, const Product *product, const Schedule *sche
 
 void tensor_count_steps(Program *program, const Product *product) {
   Arena *arena = program->arena;
-  const Stmt *outer = outer_k_loop(program), *inner = stmt_find_steps(product, outer->body);
+  const Stmt *outer = program_outer_k_loop(program), *inner = stmt_find_steps(product, outer->body);
   const int64_t in_slab = inner ? inner->var->extent : 1;
   const Expr *step = inner ? ex_var(arena, inner->var) : ex_const(arena, 0);
   const Expr *of_tile =
@@ -245,7 +247,7 @@ void tensor_end_tile(Program *program, Stmt *tile) {
 // ---- taken apart --------------------------------------------------------------------------------
 
 TensorFrame tensor_take_frame(Program *program) {
-  Stmt **body = &kernel_block(main_kernel(program))->body;
+  Stmt **body = &kernel_block(program_main_kernel(program))->body;
   Stmt **link = stmt_find_link(body, OP_MBAR_INIT, ROLE_ACC_FULL);
   TensorFrame frame = {.begin = stmt_cut(link)};
   frame.begin->next = stmt_cut(link);

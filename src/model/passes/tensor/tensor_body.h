@@ -1,6 +1,6 @@
 // Tells what a block does whose sums lie in tensor memory (tensor_body.c).
 #pragma once
-#include "model/ir/stmt.h"
+#include "model/ir/names.h"
 #include "model/passes/passes.h"
 
 // Columns that a warp brings into registers at a time: EPI_N, or the widest power of two up to 32
@@ -11,9 +11,9 @@ int64_t tensor_columns(const Schedule *schedule, int n);
 
 // The buffers of the product's sums: in tensor memory, and a piece of them in registers.
 void tensor_buffers(Program *program, Product *product, const Schedule *schedule);
-// The whole of what a thread does for its tile.
+// The whole of what a thread does for its tile; `operand`: A and B.
 Stmt *tensor_body(Program *program, const Product *product, const Schedule *schedule,
-                  Access operand[2]);
+                  Access *operand);
 
 // Holds what stands in front of all tiles and behind them: mbarriers and tensor memory come, a
 // barrier, tensor memory goes. Cut out of what the threads of a block run.

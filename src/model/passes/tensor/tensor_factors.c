@@ -22,8 +22,9 @@
 #include "model/passes/tensor/tensor_factors.h"
 
 #include "model/ir/buffer.h"
+#include "model/ir/find_op.h"
 #include "model/ir/program.h"
-#include "model/passes/tensor/tensor_body.h"
+#include "model/ir/stmt.h"
 #include "model/words/schedule_atom.h"
 
 static const KnobId knob = KNOB_ATOM_KIND;
@@ -77,7 +78,7 @@ void tensor_factor_buffers(Program *program, Product *product, const Schedule *s
                            int64_t column) {
   static const char *const names[] = {"sfa", "sfb"};
   if (!tensor_has_factors(product)) return;
-  drop_buffers(program, ROLE_FRAG_SFA, ROLE_FRAG_SFB);
+  slab_drop_buffers(program, ROLE_FRAG_SFA, ROLE_FRAG_SFB);
   for (int operand = ATOM_A; operand <= ATOM_B; operand++) {
     const int64_t columns = columns_of(schedule, product->atom, (AtomOperand)operand);
     const int64_t dim[3] = {TENSOR_LANES, columns, FACTORS_ALONG};
@@ -284,8 +285,8 @@ static Stmt *boxes_of(const Slab *s, Access full, int64_t tiles, KnobId by) {
   const Expr *row = axis_outside(program, axis_of(product, s->operand));
   const Expr *factor = ex_div(arena, axis_outside(program, product->axis[AXIS_K]), units);
   const Expr *idx[3];
-  factor_index(arena, row, ex_mul_const(arena, ex_div(arena, factor, FACTORS_ALONG), FACTORS_ALONG),
-               idx);
+  layout_factor_index(
+      arena, row, ex_mul_const(arena, ex_div(arena, factor, FACTORS_ALONG), FACTORS_ALONG), idx);
   Buffer *global = program_buffer(program, product->operand[ATOM_SFA + s->operand].global);
   const Expr *first = ex_mul_const(arena, ex_var(arena, tile), s->words * FACTOR_TILE_ROWS);
   Op op = {.kind = OP_TMA_LOAD,

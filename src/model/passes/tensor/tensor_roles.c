@@ -36,8 +36,10 @@
 #include "model/passes/tensor/tensor_roles.h"
 
 #include "model/ir/buffer.h"
+#include "model/ir/find_op.h"
 #include "model/ir/launch.h"
 #include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/persistent/role_parts.h"
 #include "model/passes/tensor/tensor_body.h"
 #include "model/passes/tensor/tensor_factors.h"
@@ -63,8 +65,8 @@ typedef struct Roles {
 } Roles;
 
 static Parts take_apart(Program *program, const Product *product) {
-  Kernel *kernel = main_kernel(program);
-  Parts parts = {.tiles = kernel_launch(kernel).tiles, .k_o = slab_loop(program)};
+  Kernel *kernel = program_main_kernel(program);
+  Parts parts = {.tiles = kernel_launch(kernel).tiles, .k_o = program_slab_loop(program)};
   parts.boxes = role_asked(stmt_find_link(&parts.k_o->body, OP_TMA_LOAD, ROLE_COUNT));
   Stmt *asks = *stmt_find_multiply(product, &parts.k_o->body);
   stmt_cut(stmt_find_link(&asks->body, OP_T_COMMIT, ROLE_ACC_FULL));
@@ -180,7 +182,7 @@ static Stmt *write(const Roles *r, const Parts *parts) {
 // ---- the pass -----------------------------------------------------------------------------------
 
 static Roles find_roles(Program *program, const Product *product, const Schedule *schedule) {
-  const int64_t writers = kernel_launch(main_kernel(program)).n_threads;
+  const int64_t writers = kernel_launch(program_main_kernel(program)).n_threads;
   Roles r = {.program = program, .product = product, .writers = writers};
   r.askers = tensor_askers(writers);
   r.groups = writers / WARPGROUP;
@@ -220,7 +222,7 @@ void tensor_roles(Program *program, const Product *product, const Schedule *sche
   Stmt *alloc = parts.frame.begin->next;
   by_any_thread(program, alloc);
   by_any_thread(program, parts.frame.end);
-  Stmt *init = kernel_block(main_kernel(program))->body, *meet = parts.frame.there;
+  Stmt *init = kernel_block(program_main_kernel(program))->body, *meet = parts.frame.there;
   stmt_insert(&stmt_last(init->body)->next,
               parts.frame.begin->body);  // one thread does all, and fences
   init->next = stmt_list(alloc, meet, NULL);

@@ -33,5 +33,5 @@ void pass_cell_group(Program *program, Product *product, const Schedule *schedul
   int64_t group = schedule->value[KNOB_CELL_GROUP];
   if (divides(schedule, KNOB_FM)) regroup(program, product->axis[AXIS_M], group, "m_g", "m_v");
   if (divides(schedule, KNOB_FN)) regroup(program, product->axis[AXIS_N], group, "n_g", "n_v");
-  apply_axes(program, product);
+  program_apply_axes(program, product);
 }

@@ -62,7 +62,7 @@ static void step_by_place(Program *program, const Product *product, int axis, co
                           int64_t weight) {
   Arena *arena = program->arena;
   Step step = {arena, product, axis, ex_mul_const(arena, ex_var(arena, place), weight)};
-  stmt_each_access(main_kernel(program)->body, move_access, &step);
+  stmt_each_access(program_main_kernel(program)->body, move_access, &step);
 }
 
 // The loop over an axis' tiles runs over clusters of `blocks`; returns the digit for a block's
@@ -71,7 +71,7 @@ static Var *divide(Program *program, Product *product, int which, const char *na
                    int64_t blocks) {
   if (blocks == 1) return NULL;
   Arena *arena = program->arena;
-  Kernel *kernel = main_kernel(program);
+  Kernel *kernel = program_main_kernel(program);
   Axis *axis = product->axis[which];
   const Digit old = axis->digit[0];
   Stmt *loop = stmt_find_loop(kernel->body, old.var);
@@ -100,7 +100,7 @@ void pass_cluster(Program *program, Product *product, const Schedule *schedule) 
                   divide(program, product, AXIS_N, "n_c", schedule->value[KNOB_CLUSTER_N])};
   static const KnobId knobs[] = {KNOB_CLUSTER_M, KNOB_CLUSTER_N};
   for (int i = 1; i >= 0; i--) {
-    Stmt **link = below_blocks(main_kernel(program));
+    Stmt **link = below_blocks(program_main_kernel(program));
     if (place[i]) *link = stmt_loop(program, knobs[i], place[i], *link);
   }
 }

@@ -10,6 +10,7 @@
 // warp writes 512 bytes of one row. The slab's rows are 512 bytes, so it is swizzled
 // (Swizzle<3,4,5>): without, the eight rows of a fragment would meet on the same banks.
 #include "model/ir/buffer.h"
+#include "model/ir/find_op.h"
 #include "model/ir/program.h"
 #include "model/ir/stmt.h"
 #include "model/passes/passes.h"
@@ -95,7 +96,7 @@ static Stmt *empty_slab(Program *program, const Product *product, Buffer *slab) 
 }
 
 void pass_epilogue(Program *program, Product *product, const Schedule *schedule) {
-  Stmt **body = &kernel_inner(main_kernel(program))->body;
+  Stmt **body = &kernel_inner(program_main_kernel(program))->body;
   const ProductOperand *sums = &product->operand[ATOM_C];
   Stmt **link = stmt_find_link_inside(body, OP_STORE, sums->global);
   const Stmt *store = stmt_find_op(stmt_cut(link), OP_STORE, sums->global);

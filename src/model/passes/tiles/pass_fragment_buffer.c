@@ -14,6 +14,7 @@
 // reads: it moves in front of the loop, and for the next slab behind the barrier, or behind the
 // arrival that takes its place where warps have roles.
 #include "model/ir/buffer.h"
+#include "model/ir/find_op.h"
 #include "model/ir/program.h"
 #include "model/ir/stmt.h"
 #include "model/passes/passes.h"
@@ -24,7 +25,7 @@ bool pass_fragment_buffer_wanted(const Schedule *schedule) {
   return schedule->value[KNOB_FRAG_BUFFER] == 2 && schedule->value[KNOB_STAGE] != 0;
 }
 
-void add_sets(Buffer *fragment, int64_t n) {
+void fragment_add_sets(Buffer *fragment, int64_t n) {
   int64_t elements = buffer_elements(fragment);
   for (int d = fragment->rank; d > 0; d--) {
     fragment->dim[d] = fragment->dim[d - 1];
@@ -48,7 +49,7 @@ static void index_set(Access *access, Stmt *stmt, void *context) {
   access->idx[0] = sets->set;
 }
 
-void index_sets(Stmt *list, const Buffer *fragment, const Expr *set) {
+void fragment_index_sets(Stmt *list, const Buffer *fragment, const Expr *set) {
   Sets sets = {fragment, set};
   stmt_each_access(list, index_set, &sets);
 }
@@ -65,7 +66,7 @@ static Stmt *if_next(Program *program, const Stmt *list, const Stmt *loop, const
   Arena *arena = program->arena;
   const Var *var = loop->var;
   const Expr *next = ex_add_const(arena, ex_var(arena, var), 1);
-  const Expr *some = ex_lt(arena, next, loop_end(arena, loop));
+  const Expr *some = ex_lt(arena, next, stmt_loop_end(arena, loop));
   if (expr_is_const(some, 0)) return NULL;
   Var *let = program_var(program, name, VAR_LET, var->tier, var->extent);
   Stmt *body = stmt_let(program, knob, let, next);
@@ -114,22 +115,22 @@ static void across_slabs(Program *program, Stmt *k_o, Stmt *k_i, const Stmt *rea
   Stmt *tail = stmt_last(k_o->body);
   stmt_insert(&tail->next, last);
   stmt_insert(&tail->next, ahead);
-  Stmt **link = &kernel_inner(main_kernel(program))->body;
+  Stmt **link = &kernel_inner(program_main_kernel(program))->body;
   while (*link != k_o) link = &(*link)->next;
   stmt_insert(link, at_step(program, first_reads, k_o->var, first));
 }
 
 void pass_fragment_buffer(Program *program, Product *product, const Schedule *schedule) {
-  Stmt *k_o = slab_loop(program);
+  Stmt *k_o = program_slab_loop(program);
   Stmt *k_i = stmt_find_steps(product, k_o->body);
   const Expr *half = ex_mod(program->arena, ex_var(program->arena, k_i->var), 2);
   Stmt *reads = NULL;
   for (int operand = ATOM_A; operand <= ATOM_B; operand++) {
     if (!operand_slab(program, product, operand)) continue;  // it is in registers already
     Buffer *fragment = program_buffer(program, product->operand[operand].registers);
-    add_sets(fragment, 2);
+    fragment_add_sets(fragment, 2);
     fragment->knob = knob;
-    index_sets(k_i->body, fragment, half);
+    fragment_index_sets(k_i->body, fragment, half);
     Stmt *read = stmt_cut(stmt_find_read(product, (AtomOperand)operand, &k_i->body));
     stmt_insert(reads ? &stmt_last(reads)->next : &reads, read);
   }

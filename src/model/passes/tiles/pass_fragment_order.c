@@ -17,6 +17,7 @@
 #include <assert.h>
 
 #include "model/ir/buffer.h"
+#include "model/ir/find_op.h"
 #include "model/ir/program.h"
 #include "model/ir/stmt.h"
 #include "model/passes/passes.h"
@@ -143,7 +144,7 @@ static void row_by_row(Program *program, const Product *product, Stmt **k_link, 
 }
 
 void pass_fragment_order(Program *program, Product *product, const Schedule *schedule) {
-  Stmt *k_o = slab_loop(program);
+  Stmt *k_o = program_slab_loop(program);
   Stmt *k_i = stmt_find_steps(product, k_o->body), **link = &k_o->body;
   while (*link != k_i) link = &(*link)->next;
   Stmt *a = stmt_cut(stmt_find_read(product, ATOM_A, &k_i->body));

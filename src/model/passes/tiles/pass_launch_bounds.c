@@ -13,5 +13,5 @@ bool pass_launch_bounds_wanted(const Schedule *schedule) {
 
 void pass_launch_bounds(Program *program, Product *product, const Schedule *schedule) {
   (void)product;
-  main_kernel(program)->min_blocks = (int)schedule->value[KNOB_MIN_BLOCKS];
+  program_main_kernel(program)->min_blocks = (int)schedule->value[KNOB_MIN_BLOCKS];
 }

@@ -81,7 +81,7 @@ static void wrap_ops(Program *program, const ProductOperand *operand, Stmt **lis
 
 void pass_register_tile(Program *program, Product *product, const Schedule *schedule) {
   int64_t fm = schedule->value[KNOB_FM], fn = schedule->value[KNOB_FN];
-  Kernel *kernel = main_kernel(program);
+  Kernel *kernel = program_main_kernel(program);
   Var *m = factor(program, product->axis[AXIS_M], "m_b", "m_r", fm);
   Var *n = factor(program, product->axis[AXIS_N], "n_b", "n_r", fn);
   kernel->body->var = product->axis[AXIS_M]->digit[0].var;
@@ -93,5 +93,5 @@ void pass_register_tile(Program *program, Product *product, const Schedule *sche
   Cells cells = {product->operand, ex_var(program->arena, m), ex_var(program->arena, n)};
   stmt_each_access(kernel->body, index_registers, &cells);
   wrap_ops(program, product->operand, &kernel->body->body->body->body->body, m, n);
-  apply_axes(program, product);
+  program_apply_axes(program, product);
 }

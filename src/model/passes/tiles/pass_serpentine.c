@@ -45,5 +45,5 @@ static void turn(Stmt *rows, int depth, void *context) {
 void pass_serpentine(Program *program, Product *product, const Schedule *schedule) {
   (void)product;
   (void)schedule;
-  stmt_walk(main_kernel(program)->body, turn, program);
+  stmt_walk(program_main_kernel(program)->body, turn, program);
 }

@@ -27,13 +27,13 @@ bool pass_serpentine_k_wanted(const Schedule *schedule) {
 void pass_serpentine_k(Program *program, Product *product, const Schedule *schedule) {
   (void)schedule;
   Arena *arena = program->arena;
-  Stmt *k_o = slab_loop(program);
-  const Stmt *tiles = kernel_launch(main_kernel(program)).tiles;
+  Stmt *k_o = program_slab_loop(program);
+  const Stmt *tiles = kernel_launch(program_main_kernel(program)).tiles;
   Var *down = program_var(program, "down", VAR_LET, TIER_SERIAL, 2);
   Stmt *let = stmt_let(program, knob, down, ex_mod(arena, ex_var(arena, tile_turn(tiles)), 2));
   stmt_insert(&tiles->body->next, let);
   const Expr *up = ex_var(arena, k_o->var);
-  const Expr *back = ex_sub(arena, ex_add_const(arena, loop_end(arena, k_o), -1), up);
+  const Expr *back = ex_sub(arena, ex_add_const(arena, stmt_loop_end(arena, k_o), -1), up);
   // For a tile that ends earlier, the remainder says what ranges do not: it is no less than 0.
   if (k_o->end) back = ex_mod(arena, ex_add_const(arena, back, k_o->var->extent), k_o->var->extent);
   stmt_fetch_slab(program, product, k_o, ex_select(arena, ex_var(arena, down), back, up));

@@ -9,6 +9,7 @@
 // let split 0 store and the others add: nothing orders split 0 first, and its store may wipe out a
 // sum that another split has already added. That is why there is a `zero` kernel.
 #include "model/ir/buffer.h"
+#include "model/ir/find_op.h"
 #include "model/ir/program.h"
 #include "model/ir/stmt.h"
 #include "model/passes/flat_kernel.h"
@@ -61,7 +62,7 @@ static void split_axis(Program *program, const Product *product, const Schedule 
   int64_t splits = schedule->value[KNOB_SPLITK], bk = schedule->value[KNOB_BK];
   int64_t step = k->digit[0].weight;  // 1, or the depth of an atom
   int64_t part = ceil_div(ceil_div(k->digit[0].var->extent, splits), bk) * bk;
-  Kernel *kernel = main_kernel(program);
+  Kernel *kernel = program_main_kernel(program);
   Stmt *loop = stmt_find_loop(kernel->body, k->digit[0].var);
   Var *outer = program_var(program, "k_s", VAR_LOOP, TIER_BLOCK, splits);
   loop->var = program_var(program, "k", VAR_LOOP, TIER_SERIAL, part);
@@ -69,7 +70,7 @@ static void split_axis(Program *program, const Product *product, const Schedule 
   k->digit[0] = (Digit){outer, part * step};
   k->digit[1] = (Digit){loop->var, step};
   kernel->body = stmt_loop(program, KNOB_SPLITK, outer, kernel->body);
-  apply_axes(program, product);
+  program_apply_axes(program, product);
 }
 
 static void store_partials(Program *program, const Product *product, Stmt *store) {
@@ -95,7 +96,8 @@ static void add_atomically(Program *program, Stmt *store) {
 
 void pass_split_k(Program *program, Product *product, const Schedule *schedule) {
   split_axis(program, product, schedule);
-  Stmt *store = stmt_find_op(main_kernel(program)->body, OP_STORE, product->operand[ATOM_C].global);
+  Stmt *store =
+      stmt_find_op(program_main_kernel(program)->body, OP_STORE, product->operand[ATOM_C].global);
   if (schedule->value[KNOB_ATOMIC_FREE_SPLITK])
     store_partials(program, product, store);
   else

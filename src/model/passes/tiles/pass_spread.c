@@ -14,6 +14,7 @@
 // Worked example, 8 copies of A over 3 steps: 3, 3 and 2. Step k_i takes copies k_i · 3 + 0, 1, 2,
 // as far as they are below 8. From step 1 on it is k_i - 1 that counts, round the n steps of a
 // slab: (k_i + n - 1) mod n, so that step 0 comes last and finds no copies left.
+#include "model/ir/find_op.h"
 #include "model/ir/program.h"
 #include "model/ir/stmt.h"
 #include "model/passes/passes.h"
@@ -53,7 +54,7 @@ static const Expr *first_is(Arena *arena, const Var *k_i, int64_t from, int64_t 
 }
 
 void pass_spread(Program *program, Product *product, const Schedule *schedule) {
-  Stmt *k_o = slab_loop(program);
+  Stmt *k_o = program_slab_loop(program);
   Stmt *k_i = *stmt_find_multiply(product, &k_o->body);
   Stmt **ahead_link = stmt_find_link(&k_o->body, OP_CP_ASYNC, ROLE_COUNT);
   if (!ahead_link) return;  // K is so short that the prologue has fetched it all

@@ -45,8 +45,8 @@ void pass_tile(Program *program, Product *product, const Schedule *schedule) {
   nest = stmt_loop(program, KNOB_BM, m->digit[1].var, nest);
   nest = stmt_loop(program, KNOB_BN, n->digit[0].var, nest);
   *rows = stmt_loop(program, KNOB_BM, m->digit[0].var, nest);
-  bind_batch(program, product);
+  attention_bind_batch(program, product);
   int64_t threads = m->digit[1].var->extent * n->digit[1].var->extent;
   program->thread = program_var(program, "tid", VAR_THREAD, TIER_THREAD, threads);
-  apply_axes(program, product);
+  program_apply_axes(program, product);
 }

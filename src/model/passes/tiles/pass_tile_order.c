@@ -43,12 +43,12 @@ static void reorder(Stmt *stmt, int depth, void *context) {
 
 void pass_tile_order(Program *program, Product *product, const Schedule *schedule) {
   int64_t tiles = tiles_along(product, AXIS_M) * tiles_along(product, AXIS_N);
-  const Stmt *loop = kernel_launch(main_kernel(program)).tiles;
+  const Stmt *loop = kernel_launch(program_main_kernel(program)).tiles;
   const Var *number = program->persistent.tile ? program->persistent.tile : loop->var;
   const Expr *tile = ex_mod(program->arena, ex_var(program->arena, number), tiles);
   bool hilbert = schedule->value[KNOB_TILE_ORDER] == ORDER_HILBERT;
   Reorder to = {program, product,
-                hilbert ? hilbert_tile(program, product, tile)
-                        : grouped_tile(program, product, schedule, tile)};
+                hilbert ? tile_place_hilbert(program, product, tile)
+                        : tile_place_grouped(program, product, schedule, tile)};
   for (int i = 0; i < program->n_kernels; i++) stmt_walk(program->kernel[i].body, reorder, &to);
 }

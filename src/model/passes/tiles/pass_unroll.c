@@ -19,7 +19,7 @@ bool pass_unroll_wanted(const Schedule *schedule) {
 }
 
 static void unroll_ring(Program *program, int64_t slots) {
-  Stmt *k_o = slab_loop(program);
+  Stmt *k_o = program_slab_loop(program);
   if (!k_o || slots == 1) return;
   k_o->unroll = (int)slots;
   k_o->knob = KNOB_UNROLL_RING;
@@ -29,7 +29,7 @@ void pass_unroll(Program *program, Product *product, const Schedule *schedule) {
   if (schedule->value[KNOB_UNROLL_RING]) unroll_ring(program, schedule->value[KNOB_BUFFER_COUNT]);
   if (schedule->value[KNOB_UNROLL_K] == 0) return;
   const Axis *k = product->axis[AXIS_K];
-  Stmt *loop = stmt_find_loop(main_kernel(program)->body, k->digit[k->n_digits - 1].var);
+  Stmt *loop = stmt_find_loop(program_main_kernel(program)->body, k->digit[k->n_digits - 1].var);
   int64_t by = schedule->value[KNOB_UNROLL_K];
   // With a register buffer the loop is unrolled whole already (halves are named by the k-step), and
   // may have lost its last step, and with it the axis' variable.

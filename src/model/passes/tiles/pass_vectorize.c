@@ -22,7 +22,7 @@ bool pass_vectorize_wanted(const Schedule *schedule) {
 static void widen_copy(Program *program, const Product *product, int operand) {
   if (!operand_slab(program, product, operand)) return;
   int width = copy_width(program, product, operand);
-  if (width > 1) replace_copy(program, product, operand, width, KNOB_VECTORIZE);
+  if (width > 1) slab_replace_copy(program, product, operand, width, KNOB_VECTORIZE);
 }
 
 // ---- runs of registers --------------------------------------------------------------------------
@@ -112,7 +112,7 @@ void pass_vectorize(Program *program, Product *product, const Schedule *schedule
   (void)schedule;
   widen_copy(program, product, ATOM_A);
   widen_copy(program, product, ATOM_B);
-  Kernel *kernel = main_kernel(program);
+  Kernel *kernel = program_main_kernel(program);
   int width = 1;
   for (Stmt *run; (run = find_run(program, kernel->body, &width));) widen_run(program, run, width);
 }

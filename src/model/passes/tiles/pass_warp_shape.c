@@ -113,10 +113,10 @@ void pass_warp_shape(Program *program, Product *product, const Schedule *schedul
                   side_of(product, AXIS_N, schedule->value[KNOB_BN], LANES / lanes_m)};
   LaneDigit lane[LANE_BITS];
   int n_lane = deal_bits(side, schedule->value[KNOB_LANE_ORDER], lane);
-  Stmt *m_t = stmt_find_tier(main_kernel(program)->body, TIER_THREAD), *n_t = m_t->body;
+  Stmt *m_t = stmt_find_tier(program_main_kernel(program)->body, TIER_THREAD), *n_t = m_t->body;
   Stmt *nest = add_lane_loops(program, side, lane, n_lane, n_t->body);
   replace_loop(m_t, add_warp_loops(program, side, nest));
   for (int axis = AXIS_M; axis <= AXIS_N; axis++)
     replace_thread_digit(product->axis[axis], &side[axis]);
-  apply_axes(program, product);
+  program_apply_axes(program, product);
 }

@@ -164,7 +164,7 @@ static void judge(Arena *arena, const CalibrationPoint *points, int n, Calibrati
   }
   qsort(off, (size_t)n, sizeof *off, by_value);
   out->error = off[n / 2];
-  out->order = rank_correlation(arena, predicted, measured, n);
+  out->order = calibration_rank_correlation(arena, predicted, measured, n);
 }
 
 Calibration calibration_fit(Arena *arena, const CalibrationPoint *points, int n) {
@@ -195,7 +195,7 @@ static double *ranks(Arena *arena, const double *value, int n) {
   return rank;
 }
 
-double rank_correlation(Arena *arena, const double *a, const double *b, int n) {
+double calibration_rank_correlation(Arena *arena, const double *a, const double *b, int n) {
   const double *x = ranks(arena, a, n), *y = ranks(arena, b, n);
   double xy = 0, xx = 0, yy = 0;
   for (int i = 0; i < n; i++) {

@@ -170,4 +170,4 @@ enum { CALIBRATION_POINTS_MIN = 40 };
 Calibration calibration_fit(Arena *arena, const CalibrationPoint *points, int n);
 
 // Spearman's rank correlation of n pairs; equal values share their rank. 0 where one is constant.
-double rank_correlation(Arena *arena, const double *a, const double *b, int n);
+double calibration_rank_correlation(Arena *arena, const double *a, const double *b, int n);

@@ -106,7 +106,7 @@ CalibrationBasis calibration_basis(const Model *model) {
                           .atom_warps = atom ? atom_warps(atom) : 1,
                           .multiply_fma = atom ? (double)(atom->m * atom->n * atom->k) : LANES,
                           .main_kernel = model->program->main_kernel,
-                          .staged = slab_loop(model->program) != NULL,
+                          .staged = program_slab_loop(model->program) != NULL,
                           .wasted_bytes = model->waits.box_waste};
   add_sites(model, &out);
   add_global(model, &out);

@@ -111,7 +111,7 @@ static void say_waits(Str *out, const Model *model) {
             "that wait, and the roofline does not count it.");
 }
 
-const char *roofline_reasons(Arena *arena, const Model *model) {
+const char *estimate_roofline_reasons(Arena *arena, const Model *model) {
   Str out = str_new(arena);
   if (!(model->traffic.roofline_tflops > 0)) return "";
   say_rounds(&out, model);

@@ -51,4 +51,4 @@ extern const Form estimate_form;
 // Why a roofline stands where it does, beside the units of Traffic: tiles of the last round, a rate
 // that no source states, waits that other blocks cover or that it knows nothing of. Sentences, each
 // where it matters; "" where none does.
-const char *roofline_reasons(Arena *arena, const Model *model);
+const char *estimate_roofline_reasons(Arena *arena, const Model *model);

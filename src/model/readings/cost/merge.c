@@ -237,7 +237,7 @@ static void predict_site(Arena *arena, const Program *program, const Site *site,
   Merger merger = {.arena = arena, .program = program, .site = site};
   const Access *shared = site->is_store ? &site->stmt->op.dst : &site->stmt->op.src;
   int64_t count[SITE_FORMS_MAX] = {0};
-  if (!find_path(&merger, outer_k_loop(program)->body, site->stmt)) return;
+  if (!find_path(&merger, program_outer_k_loop(program)->body, site->stmt)) return;
   const int64_t n = count_instances(&merger);
   if (n > INSTANCES_MAX) return;
   merger.instance = ARENA_ARRAY(arena, Instance, n);

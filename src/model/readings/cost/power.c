@@ -12,7 +12,6 @@
 #include <math.h>
 
 #include "base/str.h"
-#include "model/ir/program.h"
 
 static double products_of_warps(const Target *t, const Atom *atom) {
   const bool half = str_equal(atom->type, "f16") || str_equal(atom->type, "bf16");

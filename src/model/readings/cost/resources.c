@@ -32,11 +32,6 @@
 
 enum { REGISTERS_FOR_ADDRESSES = 28, REGISTER_BYTES = 4 };
 
-int count_registers(const Program *program, BufferRole role) {
-  const Buffer *buffer = program_buffer(program, role);
-  return buffer ? (int)ceil_div(buffer_bytes(buffer), REGISTER_BYTES) : 0;
-}
-
 static int64_t registers_of_elements(const Atom *atom, int64_t elements, int bits) {
   return elements * bits / (8 * REGISTER_BYTES * (int64_t)atom_lanes(atom));
 }
@@ -63,7 +58,7 @@ static int64_t own_extent(const Axis *axis) {
 // False where the products do not share a kernel.
 static bool find_part(const Program *program, AttentionPart *part) {
   const Product *scores = &program->product[0];
-  Stmt *walk = slab_loop(program);
+  Stmt *walk = program_slab_loop(program);
   if (program->n_products < 2 || !scores->atom || program->n_kernels > 1 || !walk) return false;
   *part = (AttentionPart){.atom = scores->atom,
                           .rows = own_extent(scores->axis[AXIS_M]),
@@ -172,7 +167,7 @@ static int fragments_kept(const Program *program) {
   for (int i = 0; i < 2; i++) {
     const Buffer *buffer = program_buffer(program, roles[i]);
     const int sets = buffer && buffer->rank > 2 ? (int)buffer->dim[0] : 1;
-    kept += count_registers(program, roles[i]) / (sets > 2 ? sets : 1);
+    kept += program_registers(program, roles[i]) / (sets > 2 ? sets : 1);
   }
   return kept;
 }
@@ -208,7 +203,7 @@ static void look_for_store(Stmt *stmt, int depth, void *context) {
 // Whether a slab waits in registers while the one before it is multiplied: it is stored afterwards.
 static bool holds_staging(const Program *program) {
   Held held = {false, false};
-  Stmt *slabs = slab_loop(program);
+  Stmt *slabs = program_slab_loop(program);
   if (slabs) stmt_walk(slabs->body, look_for_store, &held);
   return held.held;
 }
@@ -219,11 +214,12 @@ Resources derive_resources(const Program *program, const Target *target) {
   Resources r = {
       .smem_bytes = program_smem_bytes(program),
       .tensor_columns = kernel_tensor_columns(kernel),
-      .n_accumulators = count_registers(program, ROLE_ACC),
-      .n_fragments = count_registers(program, ROLE_FRAG_A) + count_registers(program, ROLE_FRAG_B) +
-                     count_registers(program, ROLE_FRAG_SFA) +
-                     count_registers(program, ROLE_FRAG_SFB),
-      .n_staging = count_registers(program, ROLE_STAGE_A) + count_registers(program, ROLE_STAGE_B),
+      .n_accumulators = program_registers(program, ROLE_ACC),
+      .n_fragments =
+          program_registers(program, ROLE_FRAG_A) + program_registers(program, ROLE_FRAG_B) +
+          program_registers(program, ROLE_FRAG_SFA) + program_registers(program, ROLE_FRAG_SFB),
+      .n_staging =
+          program_registers(program, ROLE_STAGE_A) + program_registers(program, ROLE_STAGE_B),
       .n_blocks = launch.n_blocks,
       .n_cluster = launch.cluster,
       .n_threads = launch.block_threads,
@@ -233,8 +229,9 @@ Resources derive_resources(const Program *program, const Target *target) {
   r.producer_registers = registers_of(kernel, WORK_FETCHES);
   r.consumer_registers = registers_of(kernel, WORK_MULTIPLIES);
   r.n_needed = estimate_registers(&r, holds_staging(program));
-  r.n_registers =
-      r.consumer_registers ? (int)start_registers(r.n_threads, kernel->min_blocks) : r.n_needed;
+  r.n_registers = r.consumer_registers
+                      ? (int)program_start_registers(r.n_threads, kernel->min_blocks)
+                      : r.n_needed;
   r.n_spilled = spilled(program, &r, target);
   derive_fit(&r, kernel->min_blocks, target);
   return r;

@@ -48,7 +48,7 @@ static double factor_bytes(const Problem *problem) {
 
 static Tile tile_of(const Model *model) {
   const Program *p = model->program;
-  const Stmt *k_o = slab_loop(p);
+  const Stmt *k_o = program_slab_loop(p);
   const Axis *k = &p->axis[AXIS_K];
   const Digit *last = &k->digit[k->n_digits - 1];
   double step = (double)last->weight;  // 1, or the depth of an atom
@@ -174,7 +174,7 @@ static bool reads_below_rows(const Program *program, Stmt *list, bool below) {
 }
 
 static bool reads_b_by_row(const Program *program) {
-  Stmt *slabs = slab_loop(program);
+  Stmt *slabs = program_slab_loop(program);
   return slabs && reads_below_rows(program, slabs->body, false);
 }
 
@@ -314,7 +314,7 @@ static Traffic attention_traffic(const Model *model) {
   const Product *scores = &program->product[0];
   const Target *gpu = model->target;
   const Problem *p = &program->problem;
-  const Stmt *walk = slab_loop(program);
+  const Stmt *walk = program_slab_loop(program);
   const double bytes = dtype_bytes(p->dtype), pairs = (double)(p->heads * p->m) * (double)p->n;
   const double rows = (double)axis_tile(scores->axis[AXIS_M]), depth = (double)p->k;
   const double keys = walk ? (double)axis_tile(scores->axis[AXIS_N]) : (double)p->n;

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/whole.h"
+#include "model/ir/find_op.h"
 #include "model/ir/lanes.h"
 #include "model/ir/program.h"
 #include "model/ir/rewrite.h"
@@ -445,7 +446,7 @@ GridWindow grid_window(Arena *scratch, const Grid *grid, int64_t first, int64_t 
 
 // Each CTA goes through as many blocks of keys as the loop over them says.
 GridWork grid_work(Arena *arena, const Grid *grid) {
-  const Stmt *walk = grid->heads ? slab_loop(grid->program) : NULL;
+  const Stmt *walk = grid->heads ? program_slab_loop(grid->program) : NULL;
   if (!walk || !walk->end) return (GridWork){0};
   double *of_row = ARENA_ARRAY(arena, double, grid->rows);
   GridWork work = {.fewest = walk->var->extent, .rows = grid->rows, .of_row = of_row};

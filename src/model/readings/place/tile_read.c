@@ -10,7 +10,7 @@
 #include "base/whole.h"
 #include "model/ir/buffer.h"
 #include "model/ir/op.h"
-#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/ir/warp_walk.h"
 
 enum { READS_MAX = 512, WARPS = 4, CHUNK_BYTES = 16, CORE_ROWS = 8 };

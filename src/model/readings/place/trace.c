@@ -11,6 +11,7 @@
 
 #include "banks/engine/bank.h"
 #include "model/ir/buffer.h"
+#include "model/ir/find_op.h"
 #include "model/ir/rewrite.h"
 #include "model/ir/stmt.h"
 #include "model/readings/place/tile_map.h"

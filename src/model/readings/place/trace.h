@@ -12,33 +12,10 @@
 // statement of the program is evaluated for every lane, layouts, guards and rings included, and the
 // moves are those that touch the element.
 #pragma once
-#include "model/ir/names.h"
+#include "model/readings/place/trace_move.h"
 #include "model/words/fragment.h"
 
 enum { TRACE_MOVES_MAX = 4 };
-
-// Rows and columns of the sums, and the depth, of one of the program's products. Attention:
-// product 0 is S[i][j] with e = k, product 1 is O[i][j] with key k; the first head is looked at.
-typedef struct TraceAt {
-  int64_t i, j, k;
-  int product;
-} TraceAt;
-
-// A place: an element of a buffer, its layout applied.
-typedef struct TracePlace {
-  const Buffer *buffer;
-  int64_t offset;           // in elements from the start of the buffer
-  int64_t index[RANK_MAX];  // as the program says it: "A_s[1, 35, 4]"
-} TracePlace;
-
-typedef struct TraceMove {
-  const Stmt *stmt;
-  TracePlace from, to;
-  int thread;        // of the block: who moves it; of ldmatrix, who receives it
-  int address_lane;  // LDMATRIX: the lane that gives the row's address; -1
-  int64_t k_o;       // iteration of the loop over slabs; -1: outside of it
-  int n_threads;     // of the block that make this move with this element (a broadcast, or warps)
-} TraceMove;
 
 typedef struct Trace {
   AtomOperand operand;
@@ -56,16 +33,6 @@ Trace trace_element(Arena *arena, const Program *program, int64_t cta, AtomOpera
 // Traces all three elements of a product at once.
 void trace_product(Arena *arena, const Program *program, int64_t cta, TraceAt at,
                    Trace out[ATOM_OPERANDS]);
-
-// Where in the loop over slabs, or over k where nothing is staged, the product is computed, within
-// the CTA's part. Attention goes through blocks of keys, which are columns of S and depth of O.
-typedef struct TraceStep {
-  int64_t iteration;  // that multiplies it
-  int64_t inside;     // the place of k in the slab
-  int64_t depth;      // of the slab along k
-} TraceStep;
-// False without such a loop.
-bool trace_k_step(const Program *program, TraceAt at, TraceStep *step);
 
 // Byte address in the block's shared memory and its bank; only of a place in shared memory.
 int64_t trace_address(const TracePlace *place);

@@ -41,7 +41,7 @@ static const Digit *counted_by(const Axis *axis, const Stmt *k_o) {
 }
 
 static SlabDigit slab_digit(const Program *program, int product) {
-  const Stmt *k_o = slab_loop(program);
+  const Stmt *k_o = program_slab_loop(program);
   Axis *const *axis = program->product[product].axis;
   SlabDigit of_k = {counted_by(axis[AXIS_K], k_o), AXIS_K};
   if (of_k.digit || !k_o) return of_k;

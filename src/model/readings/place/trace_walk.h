@@ -8,7 +8,7 @@
 #include "model/ir/launch.h"
 #include "model/ir/program.h"
 #include "model/ir/rewrite.h"
-#include "model/readings/place/trace.h"
+#include "model/readings/place/trace_move.h"
 
 // One operand of one operation touches the place that the walk looks for.
 typedef struct TraceTouch {

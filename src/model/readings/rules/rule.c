@@ -385,7 +385,7 @@ static int64_t held(const Facts *f) {
 }
 
 static int64_t start(const Facts *f) {
-  return start_registers(block_threads(f), (int)value(f, KNOB_MIN_BLOCKS));
+  return program_start_registers(block_threads(f), (int)value(f, KNOB_MIN_BLOCKS));
 }
 
 // Tells what a thread that multiplies has in the end.

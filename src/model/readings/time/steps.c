@@ -29,7 +29,6 @@
 #include "model/ir/stmt.h"
 #include "model/readings/derive.h"
 #include "model/readings/rules/knob_use.h"
-#include "model/readings/rules/rule.h"
 #include "model/words/fragment.h"
 
 enum { COLUMN_COPY, COLUMN_WAIT, COLUMN_BARRIER, COLUMN_READ, COLUMN_MULTIPLY };
@@ -296,9 +295,9 @@ static void walk_producer(Walk *walk, const Launch *launch) {
 }
 
 Steps derive_steps(Arena *arena, const Program *program) {
-  Steps steps = {.n_registers =
-                     count_registers(program, ROLE_FRAG_A) + count_registers(program, ROLE_FRAG_B)};
-  const Stmt *k_o = outer_k_loop(program);
+  Steps steps = {.n_registers = program_registers(program, ROLE_FRAG_A) +
+                                program_registers(program, ROLE_FRAG_B)};
+  const Stmt *k_o = program_outer_k_loop(program);
   if (!k_o) return steps;
   Walk walk = {.program = program, .steps = &steps};
   walk.env = ARENA_ARRAY(arena, int64_t, program->n_vars);

@@ -204,7 +204,7 @@ static void start_warp(TimeMachine *m, int index) {
   lanes_enter_grid(program, &m->code->launch, m->code->grid, w->lanes);
   for (int i = 0; i < program->n_vars; i++) w->scalar[i] = w->lanes[(ptrdiff_t)i * LANES];
   memset(w->slab, -1, sizeof w->slab);
-  w->registers = start_registers(m->code->launch.block_threads, kernel->min_blocks);
+  w->registers = program_start_registers(m->code->launch.block_threads, kernel->min_blocks);
 }
 
 // A pair multiplies together where a product says so.

@@ -13,7 +13,6 @@
 #include <math.h>
 
 #include "base/str.h"
-#include "model/ir/buffer.h"
 #include "model/ir/lanes.h"
 #include "model/ir/op.h"
 #include "model/ir/program.h"

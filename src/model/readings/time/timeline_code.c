@@ -86,7 +86,7 @@ static int64_t turns_to_come_back(const Program *program) {
 }
 
 static int64_t slabs_of(const Program *program) {
-  const Stmt *slabs = outer_k_loop(program);
+  const Stmt *slabs = program_outer_k_loop(program);
   return slabs ? slabs->var->extent : 1;
 }
 
@@ -143,7 +143,7 @@ static const Digit *slab_digit(const Program *program, const Product *product, i
   const Axis *axis = product->axis[of];
   for (int i = 0; i < axis->n_digits; i++)
     if (axis->digit[i].var->tier == TIER_SERIAL_OUTER) return &axis->digit[i];
-  return of == AXIS_K && !slab_loop(program) ? &axis->digit[axis->n_digits - 1] : NULL;
+  return of == AXIS_K && !program_slab_loop(program) ? &axis->digit[axis->n_digits - 1] : NULL;
 }
 
 // The dimension of an operand in global memory along which its slabs follow each other: of K for A

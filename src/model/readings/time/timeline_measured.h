@@ -4,7 +4,7 @@
 //   const Timeline *measured = timeline_measured(arena, program, emission, warp, n_warps, &diags);
 //   TimelineTotals totals = timeline_totals(arena, measured, 3);
 //
-// Its events are what was stamped (emit_stamp.h): operations that order, and work of one kind. A
+// Its events are what was stamped (emit_parts.h): operations that order, and work of one kind. A
 // stamp says when a warp came by, so of what goes on in the background, copies and wgmmas, an event
 // is the asking; a wait says when it was over.
 #pragma once

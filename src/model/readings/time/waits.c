@@ -259,7 +259,7 @@ static double depth_of(const Steps *steps) {
 
 BlockWaits derive_waits(Arena *arena, const Program *program) {
   BlockWaits out = {0};
-  const Stmt *slabs = slab_loop(program);
+  const Stmt *slabs = program_slab_loop(program);
   const Steps steps = derive_steps(arena, program);
   Asked asked = {0};
   if (slabs) look_through(&asked, slabs->body);

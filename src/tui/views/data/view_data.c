@@ -9,7 +9,7 @@
 #include "tui/session/better_kernel.h"
 #include "tui/session/tuning.h"
 #include "tui/views/measure/measure.h"
-#include "tui/views/memory/banks_own.h"
+#include "tui/views/memory/banks_view.h"
 #include "tui/views/program/explore.h"
 
 static double positive(double value) { return value > 0 ? value : (double)NAN; }
@@ -17,11 +17,11 @@ static double positive(double value) { return value > 0 ? value : (double)NAN; }
 // ---- for several views --------------------------------------------------------------------------
 
 static const SiteSaid *session_sites(Arena *arena, const Session *session) {
-  const Model *model = session->now.picture->model;
+  const Model *model = session_model(session);
   SiteSaid *said = ARENA_ARRAY(arena, SiteSaid, model->n_sites);
   for (int i = 0; i < model->n_sites; i++) {
     const Site *site = &model->site[i];
-    const Probed *probed = results_probed(&session->results, site->op, site->addr);
+    const Probed *probed = results_probed(&session->background.results, site->op, site->addr);
     said[i] = (SiteSaid){site, probed ? probed->clocks : (double)NAN};
   }
   return said;
@@ -29,22 +29,22 @@ static const SiteSaid *session_sites(Arena *arena, const Session *session) {
 
 #define SELECTED_SITE                                                                        \
   MAYBE_INT(selected_site, "the number of the access that is selected; null: there is none", \
-            session->site < session_site_count(session), session->site + 1)
+            session->at.site < session_site_count(session), session->at.site + 1)
 #define SITES                                                          \
   LIST(sites, "accesses to shared memory in program order", site_form, \
-       session_sites(arena, session), session->now.picture->model->n_sites)
+       session_sites(arena, session), session_model(session)->n_sites)
 
 // ---- explore ------------------------------------------------------------------------------------
 
 static const char *trial_value_text(Arena *arena, const Session *session, const Trial *trial) {
-  Schedule schedule = session->now.schedule;
+  Schedule schedule = session->doc.now.schedule;
   schedule.value[trial->knob] = trial->value;
   return knob_value_text(arena, &schedule, trial->knob);
 }
 
 static const Estimate *estimate_of_trial(Arena *arena, const Session *session, const Trial *trial) {
   Estimate *out = ARENA_NEW(arena, Estimate);
-  *out = results_estimate(&session->results, trial->key, &trial->stand_in);
+  *out = results_estimate(&session->background.results, trial->key, &trial->stand_in);
   return out;
 }
 

@@ -5,7 +5,7 @@
 // Worked example, fp32 staging without its last barrier on eight rows: the removed line, the first
 // barrier, the loops over k_o and k_i, and the loads and stores between them. Where lines are left
 // out the next one has dots before it.
-#include "tui/views/lesson/lesson_break.h"
+#include "tui/views/lesson/lesson_view.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,7 @@ static bool is_shared(const Access *operand) {
 
 static int rank_of_op(const Op *op, const Stmt *stmt) {
   bool counts = op_facts(op->kind)->completes != COMPLETES_AT_ONCE && !op_is_async_copy(op->kind);
-  if (is_barrier(stmt) || counts) return RANK_WAITS;
+  if (tier_is_barrier(stmt) || counts) return RANK_WAITS;
   if (is_shared(&op->dst) || is_shared(&op->src)) return RANK_SLABS;
   return op_multiplies(op->kind) ? RANK_PRODUCTS : RANK_REST;
 }

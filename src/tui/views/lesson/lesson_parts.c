@@ -6,7 +6,7 @@
 //   asked   accent   PREDICT how many wavefronts does the load of b take?
 //   asked   bad      4 is less
 //   asked   note     the hint of the step
-#include "tui/views/lesson/lesson_parts.h"
+#include "tui/views/lesson/lesson_view.h"
 
 #include "base/str.h"
 #include "tui/canvas/canvas.h"
@@ -76,8 +76,8 @@ void parts_add_question(Session *session, LessonParts *parts) {
   if (ask->kind == ASK_FACT && facts->answer.kind == FACT_WORD && !revealed)
     add_words(session, parts, &facts->answer);
   // A verdict on a schedule that was changed since is none on this one.
-  bool stale =
-      ask->kind == ASK_MAKE && !revealed && !schedule_same(&session->now.schedule, &tutor->judged);
+  bool stale = ask->kind == ASK_MAKE && !revealed &&
+               !schedule_same(&session->doc.now.schedule, &tutor->judged);
   if (tutor->verdict.text && !stale)
     add(parts, tutor->run.held ? STYLE_NOTE : styles[tutor->verdict.fact], tutor->verdict.text);
   bool wrong =

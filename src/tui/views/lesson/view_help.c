@@ -102,7 +102,7 @@ static void help_prepare(Session *session) {
   }
   Help *help = help_new(session->frame, LINES_MAX);
   help->filter = pager_of(session)->filter;
-  const View *view = &view_table[session->view_before];
+  const View *view = &view_table[session->at.view_before];
   add(help, STYLE_HEADER, NULL, arena_printf(session->frame, "%s: %s", view->title, view->help));
   add_actions(session, help, view->name, view->body->actions, view->body->n_actions);
   add(help, STYLE_TEXT, NULL, "");
@@ -168,13 +168,13 @@ static void help_enter(Session *session) {
 static void help_typed(Session *session, TextFieldResult result) {
   Pager *pager = pager_of(session);
   session_view_state(session)->cursor = 0;
-  if (result == TEXTFIELD_CHANGED && strchr(session->field.text, '?')) {
-    view_show(session, session->view_before);
+  if (result == TEXTFIELD_CHANGED && strchr(session->prompt.field.text, '?')) {
+    view_show(session, session->at.view_before);
     return;
   }
   if (result == TEXTFIELD_CANCELLED) pager->filter[0] = '\0';
   if (result == TEXTFIELD_CHANGED)
-    snprintf(pager->filter, sizeof pager->filter, "%.60s", session->field.text);
+    snprintf(pager->filter, sizeof pager->filter, "%.60s", session->prompt.field.text);
 }
 
 const Form help_data_form = {.name = "help_data", .help = "no data"};

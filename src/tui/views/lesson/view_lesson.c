@@ -9,7 +9,7 @@
 //
 // Until the answer is shown the view is one that does not give it away: the nest instead of a card
 // that says "4-WAY", and no access wears its price. A step about a breakage shows the program and
-// the broken one as a diff instead (lesson_break.h). The view draws itself into its part of the
+// the broken one as a diff instead (lesson_view.h). The view draws itself into its part of the
 // screen, with its own cursor: `prepare` lets it prepare, and a copy of the session with that view
 // on is what it draws. Up and Down move its cursor; pages move the text where there is more of it
 // than fits. v shows that view alone, 0 comes back to the same place. Without a lesson, and with L,
@@ -23,9 +23,7 @@
 #include "tui/canvas/utf8.h"
 #include "tui/frame/tutor.h"
 #include "tui/frame/view.h"
-#include "tui/views/lesson/lesson_break.h"
-#include "tui/views/lesson/lesson_list.h"
-#include "tui/views/lesson/lesson_parts.h"
+#include "tui/views/lesson/lesson_view.h"
 
 enum { SPOT_LESSON = 1 << 20, SPOT_STEP, PAGE = 3 };
 enum {
@@ -130,17 +128,18 @@ static const Session *make_stage(Session *session) {
   Session *stage = ARENA_NEW(session->frame, Session);
   *stage = *session;
   if (!is_veiled(tutor_of(session))) return stage;
-  stage->now.picture = veil(session->frame, session->now.picture);
-  if (session->comparing) stage->then.picture = veil(session->frame, session->then.picture);
+  stage->doc.now.picture = veil(session->frame, session->doc.now.picture);
+  if (session->doc.comparing)
+    stage->doc.then.picture = veil(session->frame, session->doc.then.picture);
   return stage;
 }
 
 // The step's view prepares itself as if its part of the screen, `in`, were all there is of it.
 static void prepare_stage(Session *session, LessonFrame *frame, Rect in) {
   const ViewBody *body = view_table[frame->inner].body;
-  const int view = session->view, rows = session->rows, cols = session->cols;
+  const int view = session->at.view, rows = session->rows, cols = session->cols;
   const bool beside = in.cols < cols;  // a line stands between it and the text
-  session->view = frame->inner;
+  session->at.view = frame->inner;
   session->prepared = NULL;
   if (in.rows > 0) {
     session->rows = in.rows - 1 + FRAME_ROWS;
@@ -148,7 +147,7 @@ static void prepare_stage(Session *session, LessonFrame *frame, Rect in) {
   }
   if (body->prepare) body->prepare(session);
   frame->stage = make_stage(session);
-  session->view = view;
+  session->at.view = view;
   session->rows = rows;
   session->cols = cols;
 }
@@ -165,7 +164,7 @@ static void prepare_step(Session *session, LessonFrame *frame) {
     parts_add_remarks(session, &frame->parts);
     frame->inner = view_find(tutor_view(tutor));
     frame->broken =
-        lesson_break(session->frame, tutor_step(tutor), session->now.picture->model->program);
+        lesson_break(session->frame, tutor_step(tutor), session_model(session)->program);
   }
   LessonLayout at = lay_out(frame, (Rect){0, 0, session->rows - FRAME_ROWS, session->cols});
   if (frame->inner >= 0) prepare_stage(session, frame, at.stage);
@@ -303,15 +302,15 @@ static void move_text(Session *session, const LessonFrame *frame, int delta) {
 // A view of the step acts with its own cursor and what it prepared.
 static void act_on_stage(Session *session, const LessonFrame *frame, int what, int value) {
   const ViewBody *body = view_table[frame->inner].body;
-  int view = session->view;
-  session->view = frame->inner;
+  int view = session->at.view;
+  session->at.view = frame->inner;
   session->prepared = frame->stage->prepared;
   if (what == 0)
     view_move(session, value);
   else if (body->click)
     body->click(session, what, value);
   // A click may have led to another view.
-  if (session->view == frame->inner) session->view = view;
+  if (session->at.view == frame->inner) session->at.view = view;
   session->prepared = frame;
 }
 
@@ -355,9 +354,9 @@ static void step_next(Session *s, const char *a) { (void)a, step_by(s, 1); }
 static void step_previous(Session *s, const char *a) { (void)a, step_by(s, -1); }
 
 static void open_field(Session *session) {
-  session->prompt = PROMPT_FIELD;
-  session->field.history = NULL;
-  textfield_set(&session->field, "");
+  session->prompt.kind = PROMPT_FIELD;
+  session->prompt.field.history = NULL;
+  textfield_set(&session->prompt.field, "");
 }
 
 // Guess, check the schedule, or go on: whatever is next. With an argument it is the guess.
@@ -382,21 +381,21 @@ static void next_choice(Session *session) {
   const LessonStep *step = tutor_step(tutor);
   int n = 0, at = -1;
   for (const char *text; (text = lesson_choice(step, &tutor->facts, n)); n++)
-    if (str_equal(text, session->field.text)) at = n;
-  if (n) textfield_set(&session->field, lesson_choice(step, &tutor->facts, (at + 1) % n));
+    if (str_equal(text, session->prompt.field.text)) at = n;
+  if (n) textfield_set(&session->prompt.field, lesson_choice(step, &tutor->facts, (at + 1) % n));
 }
 
 static void lesson_typed(Session *session, TextFieldResult result) {
   if (result == TEXTFIELD_COMPLETE) next_choice(session);
-  if (result == TEXTFIELD_ACCEPTED && *session->field.text)
-    tutor_guess(session, session->field.text);
+  if (result == TEXTFIELD_ACCEPTED && *session->prompt.field.text)
+    tutor_guess(session, session->prompt.field.text);
 }
 
 static void reveal(Session *s, const char *a) { (void)a, tutor_reveal(s); }
 static void restore(Session *s, const char *a) { (void)a, tutor_restore(s); }
 
-static void knob_less(Session *s, const char *a) { (void)a, session_step_knob(s, s->knob, -1); }
-static void knob_more(Session *s, const char *a) { (void)a, session_step_knob(s, s->knob, 1); }
+static void knob_less(Session *s, const char *a) { (void)a, session_step_knob(s, s->at.knob, -1); }
+static void knob_more(Session *s, const char *a) { (void)a, session_step_knob(s, s->at.knob, 1); }
 
 static void lessons(Session *session, const char *argument) {
   (void)argument;

@@ -17,7 +17,9 @@ typedef struct Columns {
   int figure, says, here, verdict;  // width of a figure; where the columns begin
 } Columns;
 
-static const void *prepare(Session *session) { return published_so_far(session, session->ladder); }
+static const void *prepare(Session *session) {
+  return published_so_far(session, session->doc.ladder);
+}
 
 static Columns columns_of(int cols) {
   int figure = cols / 5 < FIGURE_MIN ? FIGURE_MIN : cols / 5 > FIGURE_MAX ? FIGURE_MAX : cols / 5;
@@ -109,8 +111,8 @@ static void draw(Canvas *canvas, Rect in, const Session *session, const void *pr
 }
 
 static const Published *known(const Session *session) {
-  for (int i = 0; session->published && i < session->n_ladders; i++)
-    if (session->ladders[i] == session->ladder) return session->published[i];
+  for (int i = 0; session->background.published && i < session->doc.n_ladders; i++)
+    if (session->doc.ladders[i] == session->doc.ladder) return session->background.published[i];
   return NULL;
 }
 

@@ -15,7 +15,7 @@
 #include "tui/views/measure/measure.h"
 
 static const VerifyResult *failed_check(const Session *session) {
-  const Timed *timed = results_find(&session->results, &session->now.pictured);
+  const Timed *timed = results_find(&session->background.results, &session->doc.now.pictured);
   return timed && timed->verify && timed->verify->n_map > 0 ? timed->verify : NULL;
 }
 

@@ -16,7 +16,7 @@
 
 enum { WHO_COL = 14, WHO_COLS = 10, FIGURE_COL = 24, PROBLEM_COL = 41, STANDS_COL = 58 };
 
-static const void *prepare(Session *session) { return session->results.past; }
+static const void *prepare(Session *session) { return session->background.results.past; }
 
 // ---- drawing ------------------------------------------------------------------------------------
 
@@ -42,7 +42,7 @@ static void draw_state(Canvas *canvas, Rect row, const Session *session, const c
     canvas_fit(canvas, row, 0, PROBLEM_COL, row.cols - PROBLEM_COL, ALIGN_LEFT, STYLE_DIM, state);
     return;
   }
-  Standing at = standing_of(session->ladders, session->n_ladders, &schedule);
+  Standing at = standing_of(session->doc.ladders, session->doc.n_ladders, &schedule);
   canvas_fit(canvas, row, 0, PROBLEM_COL, STANDS_COL - PROBLEM_COL - 1, ALIGN_LEFT, STYLE_TEXT,
              view_problem(session, &schedule, text, sizeof text));
   snprintf(text, sizeof text, "%s %d%s%.0d %s", at.ladder->name, at.rung, at.edits ? " +" : "",
@@ -70,7 +70,7 @@ static void draw_head(Canvas *canvas, Rect row) {
 static void draw_lines(Canvas *canvas, Rect in, const Session *session, const HistoryRow *rows) {
   draw_head(canvas, rect_take_top(&in, 1));
   int cursor = session_view_state_const(session)->cursor;
-  int n = session->results.n_past, first = view_scroll(cursor, n, in.rows);
+  int n = session->background.results.n_past, first = view_scroll(cursor, n, in.rows);
   for (int i = 0; i < in.rows && first + i < n; i++) {
     Rect row = {in.row + i, in.col, 1, in.cols};
     draw_line(canvas, row, session, &rows[first + i]);
@@ -99,9 +99,9 @@ static void draw_details(Canvas *canvas, Rect in, const Session *session, const 
 }
 
 static const char *why_empty(const Session *session) {
-  const Results *results = &session->results;
-  if (!session->worker.present)
-    return "No worker runs here, so the history is not open. `gemmview history` prints it.";
+  const Results *results = &session->background.results;
+  if (!session->background.worker.present)
+    return "The history is kept beside the worker, and none runs here. gemmview history prints it.";
   if (results->past_error[0]) return results->past_error;
   return results->past_known ? "No kernel was timed on this machine yet: b times the present one."
                              : "";
@@ -109,7 +109,7 @@ static const char *why_empty(const Session *session) {
 
 static void draw(Canvas *canvas, Rect in, const Session *session, const void *prepared) {
   const HistoryRow *rows = prepared;
-  int n = session->results.n_past, cursor = session_view_state_const(session)->cursor;
+  int n = session->background.results.n_past, cursor = session_view_state_const(session)->cursor;
   if (n == 0) {
     canvas_wrap(canvas, rect_inset(in, 1, 2), STYLE_DIM, why_empty(session));
     return;
@@ -126,12 +126,14 @@ static void enter(Session *session) {
   session->wishes.history = true;
 }
 
-static int count(const Session *session) { return session->results.n_past; }
+static int count(const Session *session) { return session->background.results.n_past; }
 
-static const char *line(const Session *session, int i) { return session->results.past[i].state; }
+static const char *line(const Session *session, int i) {
+  return session->background.results.past[i].state;
+}
 
 static void take(Session *session, int i) {
-  const Results *results = &session->results;
+  const Results *results = &session->background.results;
   Schedule schedule = schedule_plain();
   Diags diags = diags_new(session->frame);
   if (i < 0 || i >= results->n_past) return;

@@ -14,7 +14,6 @@
 #include <stdio.h>
 
 #include "base/str.h"
-#include "model/ir/program.h"
 #include "tui/canvas/fmt.h"
 #include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"
@@ -40,18 +39,18 @@ enum {
 // Stand-ins need a model of every rung; they change with the ladder only.
 static Estimate stand_in_of(Session *session, const Rung *rung) {
   arena_reset(session->trial);
-  const Model *model = model_build(session->trial, &session->targets, &rung->schedule);
+  const Model *model = model_build(session->trial, &session->doc.targets, &rung->schedule);
   return model->ok ? session_stand_in(session, model) : (Estimate){.tflops = NAN};
 }
 
 static void find_stand_ins(Session *session) {
-  if (session->estimated == session->ladder) return;
-  for (int i = 0; i < session->ladder->n_rungs && i < SESSION_RUNGS_MAX; i++) {
-    const Rung *rung = &session->ladder->rung[i];
-    session->stand_ins[i] =
+  if (session->background.estimated == session->doc.ladder) return;
+  for (int i = 0; i < session->doc.ladder->n_rungs && i < SESSION_RUNGS_MAX; i++) {
+    const Rung *rung = &session->doc.ladder->rung[i];
+    session->background.stand_ins[i] =
         (StandIn){schedule_identity(&rung->schedule), stand_in_of(session, rung)};
   }
-  session->estimated = session->ladder;
+  session->background.estimated = session->doc.ladder;
 }
 
 static bool same_problem(const Schedule *a, const Schedule *b) {
@@ -63,10 +62,10 @@ static bool same_problem(const Schedule *a, const Schedule *b) {
 
 // Only numbers of one origin and one problem are set against each other.
 static double find_before(const Session *session, const LadderLines *lines, int rung) {
-  const int before = ladder_rung_before(session->ladder, rung);
+  const int before = ladder_rung_before(session->doc.ladder, rung);
   if (before < 0) return 0;
   const Timed *now = lines->line[rung].timed, *then = lines->line[before].timed;
-  const Rung *all = session->ladder->rung;
+  const Rung *all = session->doc.ladder->rung;
   bool known = now && then && now->ok && then->ok && now->origin == then->origin;
   return known && same_problem(&all[rung].schedule, &all[before].schedule) ? then->tflops : 0;
 }
@@ -78,7 +77,7 @@ static bool same_claimant(const Claim *a, const Claim *b) {
 
 // The article's claims for the rungs of the main line, against the rungs that it has a time for.
 static void find_claims(const Session *session, LadderLines *lines) {
-  const Rung *all = session->ladder->rung, *first = NULL, *before = NULL;
+  const Rung *all = session->doc.ladder->rung, *first = NULL, *before = NULL;
   for (int i = 0; i < lines->n; i++) {
     RungLine *line = &lines->line[i];
     const double tflops = all[i].claim ? claim_tflops(all[i].claim) : (double)NAN;
@@ -98,24 +97,25 @@ static void find_claims(const Session *session, LadderLines *lines) {
 LadderLines *measure_ladder_lines(Session *session) {
   LadderLines *lines = ARENA_NEW(session->frame, LadderLines);
   find_stand_ins(session);
-  int n = session->ladder->n_rungs;
-  lines->reasons = roofline_reasons(session->frame, session->now.picture->model);
+  int n = session->doc.ladder->n_rungs;
+  lines->reasons = estimate_roofline_reasons(session->frame, session_model(session));
   lines->n = n < SESSION_RUNGS_MAX ? n : SESSION_RUNGS_MAX;
   lines->line = ARENA_ARRAY(session->frame, RungLine, lines->n);
   for (int i = 0; i < lines->n; i++) {
     RungLine *line = &lines->line[i];
-    const Schedule *schedule = &session->ladder->rung[i].schedule;
-    line->timed = results_find(&session->results, schedule);
-    if (!line->timed) line->timed = results_find_elsewhere(&session->results, schedule);
+    const Schedule *schedule = &session->doc.ladder->rung[i].schedule;
+    line->timed = results_find(&session->background.results, schedule);
+    if (!line->timed) line->timed = results_find_elsewhere(&session->background.results, schedule);
     line->elsewhere = line->timed && (!str_equal(line->timed->schedule.target, schedule->target) ||
                                       at_hand_is_other(session, line->timed));
-    const StandIn *stand_in = &session->stand_ins[i];
-    line->estimate = results_estimate(&session->results, stand_in->key, &stand_in->estimate);
+    const StandIn *stand_in = &session->background.stand_ins[i];
+    line->estimate =
+        results_estimate(&session->background.results, stand_in->key, &stand_in->estimate);
     line->before = find_before(session, lines, i);
     if (line->estimate.tflops > 0) lines->top = fmax(lines->top, line->estimate.tflops);
     if (!line->timed || line->elsewhere) continue;
     if (line->timed->ok) lines->top = fmax(lines->top, line->timed->tflops);
-    if (i == session->rung) {
+    if (i == session->doc.rung) {
       lines->reference = line->timed->reference_tflops;
       lines->referred = line->timed;
     }
@@ -126,7 +126,7 @@ LadderLines *measure_ladder_lines(Session *session) {
 }
 
 static const void *prepare(Session *session) {
-  session->clocks_shown = CLOCKS_OF_LADDER;
+  session->background.clocks_shown = CLOCKS_OF_LADDER;
   return measure_ladder_lines(session);
 }
 
@@ -212,9 +212,9 @@ static void draw_bar(Canvas *canvas, Rect row, const RungLine *line, double top,
 
 static void draw_rung(Canvas *canvas, Rect row, const Session *session, const LadderLines *lines,
                       int index) {
-  const Rung *rung = &session->ladder->rung[index];
+  const Rung *rung = &session->doc.ladder->rung[index];
   const RungLine *line = &lines->line[index];
-  bool here = index == session->rung;
+  bool here = index == session->doc.rung;
   canvas_printf(canvas, row, 0, 1, here ? STYLE_ACCENT : STYLE_DIM, "%2d%s", index,
                 here          ? "▸"
                 : rung->aside ? "·"
@@ -228,7 +228,7 @@ static void draw_rung(Canvas *canvas, Rect row, const Session *session, const La
 
 // The present rung's family, which the whole ladder is nearly always of.
 static Estimate estimate_here(const Session *session) {
-  return session_estimate(session, session->now.picture->estimate);
+  return session_estimate(session, session->doc.now.picture->estimate);
 }
 
 // "▓ won ░ lost ┊ clock ~stand-in ±17 % on 212 points"; what has no room gives way to how good the
@@ -271,7 +271,7 @@ static void draw_table(Canvas *canvas, Rect in, const Session *session, const La
   canvas_text(canvas, head, 0, FIGURE_COL, STYLE_HEADER, "TFLOP/s");
   canvas_text(canvas, head, 0, BEFORE_COL, STYLE_HEADER, "× prev");
   canvas_text(canvas, head, 0, RATIO_COL, STYLE_HEADER,
-              schedule_reference(&session->ladder->rung[0].schedule));
+              schedule_reference(&session->doc.ladder->rung[0].schedule));
   canvas_text(canvas, head, 0, MODEL_COL + 1, STYLE_HEADER, "clock");
   draw_bar_legend(canvas, head, session);
   draw_first_title(canvas, head, lines);
@@ -294,7 +294,7 @@ static void draw_reference(Canvas *canvas, Rect row, const Session *session,
   char mark[2] = {measure_origin_mark(lines->referred->origin), 0};
   Style style = measure_origin_style(lines->referred->origin);
   canvas_printf(canvas, row, 0, TITLE_COL, STYLE_TITLE, "%s, same run",
-                schedule_reference(&session->ladder->rung[0].schedule));
+                schedule_reference(&session->doc.ladder->rung[0].schedule));
   canvas_fit(canvas, row, 0, FIGURE_COL, 7, ALIGN_RIGHT, style,
              fmt_figure(figure, lines->reference));
   canvas_text(canvas, row, 0, MARK_COL, style, mark);
@@ -354,7 +354,7 @@ static int draw_claim(Canvas *canvas, Rect in, const Claim *claim) {
 static const Rung *rung_under_cursor(const Session *session, const LadderLines *lines, int *at) {
   int cursor = session_view_state_const(session)->cursor;
   *at = cursor < lines->n ? cursor : lines->n - 1;
-  return &session->ladder->rung[*at];
+  return &session->doc.ladder->rung[*at];
 }
 
 // A line above, the time, the claim, and the sentence whole.
@@ -392,12 +392,12 @@ static void draw_clock(Canvas *canvas, Rect row, const char *name, double clocks
 static int limit_rows(Rect in, const Session *session, const LadderLines *lines) {
   TrafficUnit unit[TRAFFIC_UNITS];
   const int reasons = *lines->reasons ? canvas_wrap_rows(lines->reasons, in.cols - 2) : 0;
-  return 1 + traffic_units(&session->now.picture->model->traffic, false, unit) + reasons;
+  return 1 + traffic_units(&session_model(session)->traffic, false, unit) + reasons;
 }
 
 static void draw_limits(Canvas *canvas, Rect in, const Session *session, const LadderLines *lines) {
-  const Model *model = session->now.picture->model;
-  const Traffic *a = session->comparing ? &session->then.picture->model->traffic : NULL;
+  const Model *model = session_model(session);
+  const Traffic *a = session->doc.comparing ? &session->doc.then.picture->model->traffic : NULL;
   TrafficUnit now[TRAFFIC_UNITS], then[TRAFFIC_UNITS];
   const int n = traffic_units(&model->traffic, program_atom(model->program) != NULL, now);
   traffic_units(a ? a : &model->traffic, false, then);
@@ -413,8 +413,9 @@ static void draw_limits(Canvas *canvas, Rect in, const Session *session, const L
                             a ? "LIMIT    B clk        A   of one SM per 1024 FMA (model)"
                               : "LIMIT      clk            of one SM per 1024 FMA (model)");
   rung_under_cursor(session, lines, &at);
-  if (at != session->rung)
-    col = canvas_printf(canvas, in, 0, col, STYLE_DIM, "; at hand, from rung %d", session->rung);
+  if (at != session->doc.rung)
+    col =
+        canvas_printf(canvas, in, 0, col, STYLE_DIM, "; at hand, from rung %d", session->doc.rung);
   if (power)
     canvas_printf(canvas, in, 0, col, STYLE_ACCENT, "; power allows less: %s TFLOP/s",
                   fmt_figure(figure, model->traffic.power_tflops));
@@ -431,7 +432,7 @@ static void draw_limits(Canvas *canvas, Rect in, const Session *session, const L
 // The details above are of the rung under the cursor, limits of what is at hand.
 static void say_whose(Canvas *canvas, Rect in, const Session *session, int cursor) {
   canvas_printf(canvas, in, 0, 1, STYLE_DIM,
-                "LIMIT is that of your state, edited from rung %d; %s takes rung %d", session->rung,
+                "LIMIT is of what is at hand, from rung %d; %s takes %d", session->doc.rung,
                 view_key_name(session, "take"), cursor);
 }
 
@@ -439,7 +440,7 @@ static void draw(Canvas *canvas, Rect in, const Session *session, const void *pr
   const LadderLines *lines = prepared;
   int cursor;
   rung_under_cursor(session, lines, &cursor);
-  const bool elsewhere = cursor != session->rung && !session->comparing;
+  const bool elsewhere = cursor != session->doc.rung && !session->doc.comparing;
   bool tall = in.rows > TALL_ROWS;
   Rect all = in,
        limits = rect_take_bottom(&in, tall ? limit_rows(in, session, lines) : in.rows > 16);
@@ -465,9 +466,11 @@ static void draw(Canvas *canvas, Rect in, const Session *session, const void *pr
 
 // ---- moving -------------------------------------------------------------------------------------
 
-static void enter(Session *session) { session_view_state(session)->cursor = session->rung; }
-static int count(const Session *session) { return session->ladder->n_rungs; }
-static const char *line(const Session *session, int i) { return session->ladder->rung[i].title; }
+static void enter(Session *session) { session_view_state(session)->cursor = session->doc.rung; }
+static int count(const Session *session) { return session->doc.ladder->n_rungs; }
+static const char *line(const Session *session, int i) {
+  return session->doc.ladder->rung[i].title;
+}
 static void take(Session *session, int i) { session_go_rung(session, i); }
 
 const MeasurePicture measure_ladder = {

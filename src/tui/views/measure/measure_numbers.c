@@ -22,15 +22,15 @@ typedef struct Pairs {
 
 // A is the rung before, or this one unedited, unless the user has chosen: nothing to set up first.
 static void enter(Session *session) {
-  if (!session->comparing) session_compare(session, NULL, NULL);
+  if (!session->doc.comparing) session_compare(session, NULL, NULL);
   session_view_state(session)->cursor = 0;
 }
 
 static const void *prepare(Session *session) {
   Pairs *pairs = ARENA_NEW(session->frame, Pairs);
-  if (!session->comparing) return pairs;
-  SideNumbers a = side_numbers(session->frame, session, &session->then);
-  SideNumbers b = side_numbers(session->frame, session, &session->now);
+  if (!session->doc.comparing) return pairs;
+  SideNumbers a = side_numbers(session->frame, session, &session->doc.then);
+  SideNumbers b = side_numbers(session->frame, session, &session->doc.now);
   pairs->pair = side_number_pairs(session->frame, &a, &b);
   pairs->n = a.n;
   return pairs;
@@ -113,8 +113,8 @@ static void draw(Canvas *canvas, Rect in, const Session *session, const void *pr
 }
 
 static int count(const Session *session) {
-  if (!session->comparing) return 0;
-  return side_numbers(session->frame, session, &session->now).n;
+  if (!session->doc.comparing) return 0;
+  return side_numbers(session->frame, session, &session->doc.now).n;
 }
 
 const MeasurePicture measure_numbers = {

@@ -38,21 +38,21 @@ typedef struct SweepLines {
 } SweepLines;
 
 static void take_point(Session *session, SweepLines *lines, int i) {
-  const KnobSweep *sweep = session->sweep;
+  const KnobSweep *sweep = session->background.sweep;
   const SweepPoint *point = &sweep->point[i];
   Schedule schedule = knobsweep_schedule(sweep, i);
-  const Timed *timed = results_find(&session->results, &schedule);
+  const Timed *timed = results_find(&session->background.results, &schedule);
   SweepLine *line = &lines->line[i];
   line->value = knob_value_text(session->frame, &schedule, sweep->knob);
   line->estimate = (Estimate){.tflops = NAN};
   if (point->done && point->legal)
-    line->estimate = results_estimate(&session->results, point->key, &point->stand_in);
+    line->estimate = results_estimate(&session->background.results, point->key, &point->stand_in);
   line->result = timed;
   line->timed = timed && timed->ok ? timed->tflops : NAN;
-  line->counted = results_counted(&session->results, &schedule);
+  line->counted = results_counted(&session->background.results, &schedule);
   line->fit = point->resources;
   if (line->counted.registers >= 0 && point->done && point->legal)
-    line->fit = resources_with_registers(&point->resources, session->now.picture->model->target,
+    line->fit = resources_with_registers(&point->resources, session_model(session)->target,
                                          line->counted.registers, line->counted.spill_bytes);
   lines->estimates[i] = line->estimate.tflops;
   // A time of another GPU stands in its row, but in no picture beside what this one did.
@@ -66,9 +66,9 @@ static void take_point(Session *session, SweepLines *lines, int i) {
 }
 
 static const void *prepare(Session *session) {
-  KnobSweep *sweep = session->sweep;
-  session->clocks_shown = CLOCKS_OF_SWEEP;
-  if (!session->now.reasons) session_start_sweep(session);
+  KnobSweep *sweep = session->background.sweep;
+  session->background.clocks_shown = CLOCKS_OF_SWEEP;
+  if (!session->doc.now.reasons) session_start_sweep(session);
   SweepLines *lines = ARENA_NEW(session->frame, SweepLines);
   lines->best_estimate = lines->best_timed = -1;
   lines->n = sweep->n;
@@ -102,7 +102,7 @@ static void draw_spark(Canvas *canvas, Rect in, int row, const char *what, Style
 }
 
 static void draw_head(Canvas *canvas, Rect in, const Session *session, const SweepLines *lines) {
-  const Knob *knob = &knob_table[session->sweep->knob];
+  const Knob *knob = &knob_table[session->background.sweep->knob];
   int col = canvas_text(canvas, in, 0, 1, STYLE_KNOB, knob->name) + 2;
   canvas_fit(canvas, in, 0, col, in.cols - col, ALIGN_LEFT, STYLE_TEXT, knob->help);
   draw_spark(canvas, in, 1, "clock", STYLE_ESTIMATED, lines, lines->estimates,
@@ -110,7 +110,7 @@ static void draw_head(Canvas *canvas, Rect in, const Session *session, const Swe
   draw_spark(canvas, in, 2, "timed", STYLE_RECORDED, lines, lines->timings, lines->best_timed);
   canvas_printf(canvas, in, 3, VALUE_COL, STYLE_HEADER,
                 "value       clock   timed   %-6s  shared   regs spilled blk/SM",
-                schedule_reference(&session->now.pictured));
+                schedule_reference(&session->doc.now.pictured));
 }
 
 static void draw_timed(Canvas *canvas, Rect row, const SweepLine *line) {
@@ -164,10 +164,10 @@ static void draw_point(Canvas *canvas, Rect row, const SweepLines *lines, const 
 }
 
 static void draw_points(Canvas *canvas, Rect in, const Session *session, const SweepLines *lines) {
-  const KnobSweep *sweep = session->sweep;
+  const KnobSweep *sweep = session->background.sweep;
   int cursor = session_view_state_const(session)->cursor;
   int first = view_scroll(cursor, lines->n, in.rows);
-  int here = knobsweep_find(sweep, session->now.schedule.value[sweep->knob]);
+  int here = knobsweep_find(sweep, session->doc.now.schedule.value[sweep->knob]);
   for (int i = 0; i < in.rows && first + i < lines->n; i++) {
     Rect row = {in.row + i, in.col, 1, in.cols};
     int at = first + i;
@@ -191,37 +191,40 @@ static void draw_foot(Canvas *canvas, Rect foot, const SweepPoint *point, const 
 
 static void draw(Canvas *canvas, Rect in, const Session *session, const void *prepared) {
   const SweepLines *lines = prepared;
-  if (session->sweep->knob == KNOB_NONE) {
+  if (session->background.sweep->knob == KNOB_NONE) {
     canvas_wrap(canvas, rect_inset(in, 1, 2), STYLE_DIM,
                 "This knob is typed and has no list of values. < and > choose another knob.");
     return;
   }
   draw_head(canvas, rect_take_top(&in, HEAD_ROWS), session, lines);
   int cursor = session_view_state_const(session)->cursor;
-  const SweepPoint *point = cursor < session->sweep->n ? &session->sweep->point[cursor] : NULL;
+  const SweepPoint *point =
+      cursor < session->background.sweep->n ? &session->background.sweep->point[cursor] : NULL;
   bool illegal = point && point->done && !point->legal;
   int rows = illegal ? canvas_wrap_rows(point->reason, in.cols - 2) : 1;
   Rect foot = rect_take_bottom(&in, in.rows > 6 + rows ? rows : in.rows > 6);
   draw_points(canvas, in, session, lines);
   foot = (Rect){foot.row, foot.col + 1, foot.rows, foot.cols - 2};
-  draw_foot(canvas, foot, point, session->worker.line);
+  draw_foot(canvas, foot, point, session->background.worker.line);
 }
 
 // ---- moving -------------------------------------------------------------------------------------
 
 static void enter(Session *session) {
-  if (!session->now.reasons) session_start_sweep(session);
-  int here = session->knob < 0 || session->sweep->knob < 0
+  if (!session->doc.now.reasons) session_start_sweep(session);
+  int here = session->at.knob < 0 || session->background.sweep->knob < 0
                  ? 0
-                 : knobsweep_find(session->sweep, session->now.schedule.value[session->knob]);
+                 : knobsweep_find(session->background.sweep,
+                                  session->doc.now.schedule.value[session->at.knob]);
   session_view_state(session)->cursor = here < 0 ? 0 : here;
 }
 
-static int count(const Session *session) { return session->sweep->n; }
+static int count(const Session *session) { return session->background.sweep->n; }
 
 static void take(Session *session, int i) {
-  if (session->sweep->knob == KNOB_NONE || i >= session->sweep->n) return;
-  session_set_knob(session, session->sweep->knob, session->sweep->point[i].value);
+  if (session->background.sweep->knob == KNOB_NONE || i >= session->background.sweep->n) return;
+  session_set_knob(session, session->background.sweep->knob,
+                   session->background.sweep->point[i].value);
 }
 
 const MeasurePicture measure_sweep = {

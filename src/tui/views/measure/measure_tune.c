@@ -25,7 +25,7 @@
 
 enum { HEAD_ROWS = 4, EIGHTHS = 8, CHART_ROWS_MIN = 4, SCATTER_COLS_MIN = 20 };
 
-static const void *prepare(Session *session) { return session->tuning; }
+static const void *prepare(Session *session) { return session->background.tuning; }
 
 // ---- figures ------------------------------------------------------------------------------------
 
@@ -189,7 +189,7 @@ static void draw_scatter(Canvas *canvas, Rect in, const TuneSeen *seen) {
 static int draw_ranking_head(Canvas *canvas, Rect in, const Session *session,
                              const Ranking *ranking) {
   char problem[64], error[ESTIMATE_SAID_BYTES];
-  view_problem(session, &session->now.schedule, problem, sizeof problem);
+  view_problem(session, &session->doc.now.schedule, problem, sizeof problem);
   int col = canvas_printf(canvas, in, 0, 1, STYLE_TITLE, "%s", problem);
   if (ranking && ranking->n)
     canvas_printf(canvas, in, 0, col, STYLE_TEXT,
@@ -198,12 +198,12 @@ static int draw_ranking_head(Canvas *canvas, Rect in, const Session *session,
                   estimate_error_said(error, &ranking->best[0].estimate));
   char text[400];
   const char *key = view_key_name(session, "tune-here");
-  if (session->worker.gpu[0])
+  if (session->background.worker.gpu[0])
     snprintf(text, sizeof text,
-             "%s searches for the best kernel of %s for a minute. It compiles, verifies and "
-             "times states in rounds, then the finalists in turns with %s. x ends the search and "
-             "keeps its results. Enter takes the knobs of a line. Nothing was timed yet.",
-             key, problem, schedule_reference(&session->now.schedule));
+             "%s searches for the best kernel of %s for a minute: it compiles, verifies and times "
+             "states in rounds, the finalists in turns with %s; x ends it and keeps what is known. "
+             "Nothing was timed yet. Enter takes a line's knobs.",
+             key, problem, schedule_reference(&session->doc.now.schedule));
   else
     snprintf(text, sizeof text,
              "Nothing here was compiled or timed. With a GPU, %s compiles, verifies and times "
@@ -222,7 +222,7 @@ static void draw_ranked(Canvas *canvas, Rect row, const Session *session, const 
   if (here) canvas_glyph(canvas, row, 0, 0, STYLE_SITE, GLYPH_POINTER);
   int col = canvas_printf(canvas, row, 0, 1, STYLE_ESTIMATED, "%2d %7s TFLOP/s", i + 1,
                           fmt_figure(speed, ranked->estimate.tflops));
-  const Timed *timed = results_find(&session->results, &ranked->schedule);
+  const Timed *timed = results_find(&session->background.results, &ranked->schedule);
   if (timed && timed->ok)
     col = canvas_printf(canvas, row, 0, col + 1, STYLE_RECORDED, "%s %s",
                         origin_name(timed->origin), fmt_figure(speed, timed->tflops));
@@ -234,7 +234,7 @@ static void draw_ranked(Canvas *canvas, Rect row, const Session *session, const 
 
 // Before a search on a GPU, or without one: the ranking of the model alone.
 static void draw_nothing(Canvas *canvas, Rect in, const Session *session) {
-  const Ranking *ranking = session->tuning ? session->tuning->ranking : NULL;
+  const Ranking *ranking = session->background.tuning ? session->background.tuning->ranking : NULL;
   rect_take_top(&in, draw_ranking_head(canvas, in, session, ranking));
   for (int i = 0; ranking && i < ranking->n && i + 1 < in.rows; i++)
     draw_ranked(canvas, (Rect){in.row + 1 + i, in.col, 1, in.cols}, session, ranking, i);
@@ -264,7 +264,7 @@ static void draw(Canvas *canvas, Rect in, const Session *session, const void *pr
 }
 
 static const Ranking *ranking_of(const Session *session) {
-  const Tuning *tuning = session->tuning;
+  const Tuning *tuning = session->background.tuning;
   return tuning && !tuning->started ? tuning->ranking : NULL;
 }
 
@@ -284,11 +284,11 @@ static void take_ranked(Session *session, const Ranking *ranking, int i) {
 // The best one's knobs, in one step of undo.
 static void take(Session *session, int i) {
   if (ranking_of(session)) take_ranked(session, ranking_of(session), i);
-  if (!session->tuning || !session->tuning->seen.has_best) return;
-  const Schedule best = session->tuning->seen.best;
+  if (!session->background.tuning || !session->background.tuning->seen.has_best) return;
+  const Schedule best = session->background.tuning->seen.best;
   session_set_schedule(session, &best);
   session_say(session, SAID_NOTE, "the best of %d kernels; %s takes it back",
-              session->tuning->seen.n_timed, view_key_name(session, "undo"));
+              session->background.tuning->seen.n_timed, view_key_name(session, "undo"));
 }
 
 const MeasurePicture measure_tune = {

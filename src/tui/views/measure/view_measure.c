@@ -46,13 +46,16 @@ char *measure_estimate_text(char *out, const Estimate *estimate) {
 
 // ---- drawing ------------------------------------------------------------------------------------
 
-static int mode_of(const Session *session) {
-  int mode = session_view_state_const(session)->mode;
-  return mode >= 0 && mode < PICTURES ? mode : 0;
+typedef struct MeasureChosen {
+  int picture;
+} MeasureChosen;
+
+static MeasureChosen *chosen_of(const Session *session) {
+  return view_chosen(session, &measure_view);
 }
 
 static const MeasurePicture *picture_of(const Session *session) {
-  return pictures[mode_of(session)];
+  return pictures[chosen_of(session)->picture];
 }
 
 static void measure_prepare(Session *session) {
@@ -101,13 +104,14 @@ static int titles_cols(int gap) {
 }
 
 static void draw_titles(Canvas *canvas, Rect row, const Session *session) {
-  int col = 1, mode = mode_of(session);
+  int col = 1, picture = chosen_of(session)->picture;
   const int gap = titles_cols(2) + legend_cols(legends[1], 1) <= row.cols ? 2 : 1;
   for (int i = 0; i < PICTURES; i++) {
     int begin = col;
-    col = canvas_text(canvas, row, 0, col, i == mode ? STYLE_TITLE : STYLE_DIM, pictures[i]->title);
+    col = canvas_text(canvas, row, 0, col, i == picture ? STYLE_TITLE : STYLE_DIM,
+                      pictures[i]->title);
     Rect area = {row.row, row.col + begin, 1, col - begin};
-    if (i == mode) canvas_over(canvas, area, STYLE_SELECTED);
+    if (i == picture) canvas_over(canvas, area, STYLE_SELECTED);
     canvas_spot(canvas, area, SPOT_MEASURE_MODE, i);
     col += gap;
   }
@@ -121,15 +125,15 @@ static void measure_draw(Canvas *canvas, Rect in, const Session *session) {
 
 // ---- keys ---------------------------------------------------------------------------------------
 
-static void show_picture(Session *session, int mode) {
-  session_view_state(session)->mode = mode;
+static void show_picture(Session *session, int picture) {
+  chosen_of(session)->picture = picture;
   session_view_state(session)->cursor = 0;
   session->prepared = NULL;
-  if (pictures[mode]->enter) pictures[mode]->enter(session);
+  if (pictures[picture]->enter) pictures[picture]->enter(session);
 }
 
 static void step_picture(Session *session, int step) {
-  show_picture(session, (mode_of(session) + step + PICTURES) % PICTURES);
+  show_picture(session, (chosen_of(session)->picture + step + PICTURES) % PICTURES);
 }
 
 static void picture_before(Session *s, const char *a) { (void)a, step_picture(s, -1); }
@@ -150,12 +154,12 @@ static void show_sweep(Session *session) { show(session, &measure_sweep); }
 
 // The next knob that says something here, in the order of the table.
 static void step_knob(Session *session, int step) {
-  int at = session->knob;
+  int at = session->at.knob;
   do {
     at = (at + step + KNOB_COUNT) % KNOB_COUNT;
-  } while (!knob_is_used((KnobId)at, &session->now.schedule) ||
+  } while (!knob_is_used((KnobId)at, &session->doc.now.schedule) ||
            knob_table[at].type == KNOB_TYPE_TARGET || knob_table[at].type == KNOB_TYPE_LAYOUT);
-  session->knob = (KnobId)at;
+  session->at.knob = (KnobId)at;
   show_sweep(session);
 }
 
@@ -172,7 +176,7 @@ static void sweep(Session *session, const char *argument) {
                   nearest ? "; nearest: " : "", nearest ? nearest : "");
       return;
     }
-    session->knob = knob;
+    session->at.knob = knob;
   }
   show_sweep(session);
 }
@@ -252,6 +256,7 @@ static const Action actions[] = {
 };
 
 const ViewBody measure_view = {
+    .chosen_bytes = sizeof(MeasureChosen),
     .enter = measure_enter,
     .prepare = measure_prepare,
     .draw = measure_draw,

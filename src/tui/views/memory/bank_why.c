@@ -111,10 +111,10 @@ static const Trial *best_trial(const Advice *advice, const Site *site) {
 }
 
 const char *bank_remedy(Arena *arena, const Session *session, const Site *site) {
-  if (!site->count.known || site->count.conflicts == 0 || session->now.reasons) return NULL;
-  const Trial *best = best_trial(session->advice, site);
+  if (!site->count.known || site->count.conflicts == 0 || session->doc.now.reasons) return NULL;
+  const Trial *best = best_trial(session->background.advice, site);
   if (!best) return NULL;
-  Schedule schedule = session->now.schedule;
+  Schedule schedule = session->doc.now.schedule;
   schedule.value[best->knob] = best->value;
   return arena_printf(arena, "%s %s makes it %d.", knob_table[best->knob].name,
                       knob_value_text(arena, &schedule, best->knob), trial_wavefronts(best, site));

@@ -2,7 +2,7 @@
 //
 // The list's numbers are of one block from its first fetch to its last cell of C: requests of all
 // its warps, the sectors they touch and how many would have done. The card is of one request.
-#include "tui/views/memory/banks_global.h"
+#include "tui/views/memory/banks_view.h"
 
 #include "model/ir/buffer.h"
 #include "tui/frame/view.h"
@@ -81,11 +81,11 @@ static void draw_side(Canvas *canvas, Rect in, Arena *frame, const GlobalSite *s
 
 void banks_global_draw(Canvas *canvas, Rect in, const Session *session) {
   const GlobalSite *site = session_global(session);
-  if (!session->comparing) {
+  if (!session->doc.comparing) {
     draw_side(canvas, in, session->frame, site, NULL, STYLE_TEXT);
     return;
   }
-  const Model *a = session->then.picture->model;
+  const Model *a = session->doc.then.picture->model;
   const Rect left = view_take_a(canvas, &in, 2);
   const GlobalSite *other = site_at(a, side_find_global(a, site->matrix->name));
   draw_side(canvas, left, session->frame, other, "A", STYLE_SIDE_A);
@@ -101,7 +101,7 @@ void banks_global_legend(Canvas *canvas, Rect in, const Session *session) {
 // ---- the list -----------------------------------------------------------------------------------
 
 static void draw_row(Canvas *canvas, Rect row, const Session *session, int index, int spot) {
-  const Model *model = session->now.picture->model;
+  const Model *model = session_model(session);
   const GlobalSite *site = &model->global.site[index];
   const SectorCount *count = &site->count;
   char badge[16];
@@ -119,17 +119,17 @@ static void draw_row(Canvas *canvas, Rect row, const Session *session, int index
     canvas_text(canvas, numbers, 0, 0, STYLE_UNKNOWN, "      –     –     –        –         –");
   int place = model->n_sites + index;
   canvas_spot(canvas, row, spot, place);
-  if (place == session->site)
+  if (place == session->at.site)
     canvas_over(canvas, (Rect){row.row, row.col, 1, numbers.col - row.col + 38}, STYLE_CURSOR);
 }
 
 void banks_global_list(Canvas *canvas, Rect in, const Session *session, int spot) {
-  const Model *model = session->now.picture->model;
+  const Model *model = session_model(session);
   Rect head = rect_take_top(&in, 1);
   canvas_text(canvas, head, 0, 1, STYLE_HEADER, " # global memory");
   rect_take_left(&head, 9 + NAME_COLS);
   canvas_text(canvas, head, 0, 0, STYLE_HEADER, "sectors ideal lines reqs/CTA sect./CTA");
-  int at = session->site - model->n_sites;
+  int at = session->at.site - model->n_sites;
   int first = view_scroll(at < 0 ? 0 : at, model->global.n, in.rows);
   for (int i = 0; i < in.rows && first + i < model->global.n; i++)
     draw_row(canvas, (Rect){in.row + i, in.col, 1, in.cols}, session, first + i, spot);

@@ -7,7 +7,7 @@
 //   … the card as it is, and written anew …
 //   write  i ^ ((i >> 3) & 28)        1 wavefront   i = yours; no memory
 //   write  (tid % 8) * 36 + lane/8    1 wavefront   rows of 36, not 32
-#include "tui/views/memory/banks_own.h"
+#include "tui/views/memory/banks_view.h"
 
 #include <stdio.h>
 #include <string.h>

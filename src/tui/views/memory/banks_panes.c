@@ -3,7 +3,7 @@
 // Worked example, b <- B_s with rows of 132 floats: 80 columns have the card and the lanes; at 120
 // the slab would need 136 of the 82 beside the card, so the lanes and the table of addresses stand
 // there; at 200 it is card, slab and table.
-#include "tui/views/memory/banks_panes.h"
+#include "tui/views/memory/banks_view.h"
 
 #include <stdio.h>
 

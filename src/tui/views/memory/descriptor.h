@@ -69,10 +69,10 @@ typedef struct Descriptor {
   DescriptorChunk *chunk;  // [lines of the tile][chunks_across]
 } Descriptor;
 
-// `cursor` is row * DESCRIPTOR_CURSOR + k.
-enum { DESCRIPTOR_CURSOR = 1024, DESCRIPTOR_SPOT_FIELD = SPOT_VIEW, DESCRIPTOR_SPOT_CHUNK };
+enum { DESCRIPTOR_SPOT_FIELD = SPOT_VIEW, DESCRIPTOR_SPOT_CHUNK };
+// The cursor is at that row and k of the tile, or the nearest there.
 void descriptor_look(Descriptor *out, Arena *arena, const DescriptorWork *work, const Model *model,
-                     int cursor);
+                     int row, int k);
 
 const char *descriptor_across(const Descriptor *frame);  // "m" or "n"
 // The operand's place as the slab has it: "m 72, k 16", "slot 1: m 0, k 0", "nothing of A_s".
@@ -83,5 +83,4 @@ void descriptor_draw_instruction(Canvas *canvas, Rect in, const Descriptor *fram
 
 enum { DESCRIPTOR_MEMORY_COLS = 7 + 4 * MEMORY_CHUNKS };
 void descriptor_draw_memory(Canvas *canvas, Rect in, const Descriptor *frame);
-int descriptor_tile_cols(const Descriptor *frame);
 void descriptor_draw_tile(Canvas *canvas, Rect in, const Descriptor *frame);

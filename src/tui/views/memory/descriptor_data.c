@@ -7,6 +7,7 @@
 
 #include "base/str.h"
 #include "model/ir/buffer.h"
+#include "model/ir/stmt.h"
 #include "tui/views/memory/descriptor.h"
 
 static const char *word_text(Arena *arena, const SmemDescriptor *d) {

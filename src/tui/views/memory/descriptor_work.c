@@ -140,10 +140,10 @@ static void find_lines(Arena *arena, Descriptor *frame) {
   }
 }
 
-static void place_cursor(Descriptor *frame, int cursor) {
+static void place_cursor(Descriptor *frame, int row, int k) {
   const TileShape *shape = &frame->reads.shape;
-  frame->row = (int)clamp_index(cursor / DESCRIPTOR_CURSOR, shape->rows);
-  frame->k = (int)clamp_index(cursor % DESCRIPTOR_CURSOR, shape->depth);
+  frame->row = (int)clamp_index(row, shape->rows);
+  frame->k = (int)clamp_index(k, shape->depth);
   int line = frame->trans ? frame->k : frame->row, fast = frame->trans ? frame->row : frame->k;
   int at = fast * shape->element_bytes / CHUNK_BYTES;
   frame->here = frame->chunk[line * frame->chunks_across + at];
@@ -161,7 +161,7 @@ static void say_instruction(Arena *arena, Descriptor *frame) {
 }
 
 void descriptor_look(Descriptor *out, Arena *arena, const DescriptorWork *work, const Model *model,
-                     int cursor) {
+                     int row, int k) {
   *out = (Descriptor){.reads = tile_reads(arena, model, work->operand), .field = work->field};
   out->error = work->error;
   if (out->reads.why) return;
@@ -170,7 +170,7 @@ void descriptor_look(Descriptor *out, Arena *arena, const DescriptorWork *work, 
   take_word(out, work, model);
   find_chunks(arena, out);
   find_lines(arena, out);
-  place_cursor(out, cursor);
+  place_cursor(out, row, k);
   out->difference = find_difference(arena, out);
   check_word(arena, out);
 }

@@ -6,7 +6,7 @@
 // 128 + 3 * 16; its line reads c3 c2 c1 [c0] c7 c6 c5 c4.
 //
 // If rows are shorter than a line, chunks of another row than the lane's carry a mark: c0'.
-#include "tui/views/memory/matrix_lines.h"
+#include "tui/views/memory/banks_view.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -80,13 +80,13 @@ static void find_sites(Swizzle *work, const Session *session) {
 // A slab that only descriptors read: the one that is chosen, and where no lane addresses shared
 // memory the first of them. NULL: it is an access's turn.
 static const Buffer *described_slab(const Swizzle *work, const Session *session, const Site *site) {
-  if (session->subject || (site && !work->described)) return NULL;
-  const DescribedSlabs slabs = described_slabs(session->now.picture->model->program);
+  if (session->at.subject || (site && !work->described)) return NULL;
+  const DescribedSlabs slabs = described_slabs(session_model(session)->program);
   return slabs.n ? slabs.slab[max_int(work->described - 1, 0) % slabs.n] : NULL;
 }
 
 void swizzle_next_described(Swizzle *work, const Session *session) {
-  const int n = described_slabs(session->now.picture->model->program).n;
+  const int n = described_slabs(session_model(session)->program).n;
   const bool any = session_slab_site(session) != NULL;
   if (!any && !work->described) work->described = 1;  // which is what is shown
   if (++work->described > n) work->described = any ? 0 : 1;
@@ -98,7 +98,7 @@ static void build(Swizzle *work, Session *session, const Site *site, const Buffe
   Diags diags = diags_new(work->slab_arena);
   work->why = NULL;
   work->built = described
-                    ? slab_problem_build(work->slab_arena, session->now.picture->model, described,
+                    ? slab_problem_build(work->slab_arena, session_model(session), described,
                                          &work->slab, &diags)
                     : session_slab_problem(work->slab_arena, session, site, &work->slab, &diags);
   if (!work->built) {
@@ -113,7 +113,7 @@ static void build(Swizzle *work, Session *session, const Site *site, const Buffe
 
 // A's layout of the same slab in place of "none"; a slab of another shape says nothing about this.
 static void lay_beside_a(Swizzle *work, const Session *session) {
-  const Model *a = session->then.picture->model;
+  const Model *a = session->doc.then.picture->model;
   const Buffer *buffer = program_buffer(a->program, work->role);
   SlabProblem slab;
   Diags diags = diags_new(work->slab_arena);
@@ -136,13 +136,13 @@ static void renew_sites(Swizzle *work, const Session *session, const Buffer *sla
 }
 
 static bool is_same(const Swizzle *work, const Session *session, const Buffer *slab) {
-  const Subject *subject = session->subject;
+  const Subject *subject = session->at.subject;
   if (!work->built || work->generation != (subject ? subject->generation : 0)) return false;
   if (subject) return work->brought == subject->slab;
   const bool comparing = session_compares(session);
-  const Schedule *a = comparing ? &session->then.picture->model->schedule : &work->a;
+  const Schedule *a = comparing ? &session->doc.then.picture->model->schedule : &work->a;
   return work->role == slab->role && work->comparing == comparing &&
-         schedule_same(&work->schedule, &session->now.picture->model->schedule) &&
+         schedule_same(&work->schedule, &session_model(session)->schedule) &&
          schedule_same(&work->a, a);
 }
 
@@ -159,13 +159,13 @@ void swizzle_follow(Swizzle *work, Session *session) {
     renew_sites(work, session, slab);
     return;
   }
-  const Subject *subject = session->subject;
+  const Subject *subject = session->at.subject;
   work->generation = subject ? subject->generation : 0;
   work->brought = subject ? subject->slab : -1;
   work->role = slab->role;
-  work->schedule = session->now.picture->model->schedule;
+  work->schedule = session_model(session)->schedule;
   work->comparing = session_compares(session);
-  if (work->comparing) work->a = session->then.picture->model->schedule;
+  if (work->comparing) work->a = session->doc.then.picture->model->schedule;
   work->beside_a = false;
   build(work, session, site, described);
   if (subject && subject->offer) swizzle_try(work, subject->offer);

@@ -1,7 +1,7 @@
 // banks: what each shared-memory access of a warp costs, and why.
 //
 // The selected site is drawn as a punch card, as a map of lanes and banks, or as the slab it reads,
-// with its companions beside it where there is room (banks_panes.h). While A|B is on, A stands on
+// with its companions beside it where there is room (banks_view.h). While A|B is on, A stands on
 // the left and B on the right, phase beside phase. Below, every site with its numbers: wavefronts,
 // ideal, conflicts and ways are four different numbers and each is named. p times the selected
 // access on the GPU, by the clock: the clocks then stand beside the wavefronts, of every access
@@ -10,11 +10,11 @@
 // For ldmatrix the slab is the card: the lines that the eight lanes of a matrix address, side by
 // side where there is an A and a B; its punch card comes last.
 //
-// Addresses of one's own come in by e, by a paste or by ":banks OP TEXT" (banks_own.h). They are
+// Addresses of one's own come in by e, by a paste or by ":banks OP TEXT" (banks_view.h). They are
 // the last row of the list.
 //
-// Up and Down choose the site, Left and Right the phase, v the picture. ViewState: mode is the
-// picture, session->phase is 0 for all phases, else 1 + the phase.
+// Up and Down choose the site, Left and Right the phase, v the picture; session->at.phase is 0
+// for all phases, else 1 + the phase.
 #include <stdio.h>
 #include <string.h>
 
@@ -27,9 +27,7 @@
 #include "tui/session/subject.h"
 #include "tui/views/data/view_data.h"
 #include "tui/views/memory/bank_card.h"
-#include "tui/views/memory/banks_global.h"
-#include "tui/views/memory/banks_own.h"
-#include "tui/views/memory/banks_panes.h"
+#include "tui/views/memory/banks_view.h"
 
 enum { PICTURES = PANE_SLAB + 1 };  // of every access; ldmatrix has PANE_LINES before them
 enum { SPOT_SITE = SPOT_VIEW, LIST_ROWS_MAX = 9, OWN_LIST_ROWS = 4, SENTENCE_FROM = 15 };
@@ -52,11 +50,16 @@ typedef struct BanksFrame {
   const char *sentence;  // "matrix 1 of 4: …", or the line of the source
 } BanksFrame;
 
+typedef struct BanksChosen {
+  int picture;  // the how-manieth of those that the access has
+} BanksChosen;
+
+static BanksChosen *chosen_of(const Session *session) { return view_chosen(session, &banks_view); }
 static Own *own_of(const Session *session) { return view_own(session, &banks_view); }
 
 // Addresses of one's own belong to this view, not to a lesson that shows it.
 static bool own_here(const Session *session) {
-  return own_of(session)->set && session->view == view_find("banks");
+  return own_of(session)->set && session->at.view == view_find("banks");
 }
 
 static bool own_shown(const Session *session) {
@@ -65,40 +68,41 @@ static bool own_shown(const Session *session) {
 
 // ldmatrix begins with the lines and ends with the card.
 static BanksPane picture_of(const Session *session, const Site *site) {
-  int mode = session_view_state_const(session)->mode;
-  if (matrix_lines_fit(site) && mode % (PICTURES + 1) == 0) return PANE_LINES;
-  return (BanksPane)(mode % PICTURES);
+  const int picture = chosen_of(session)->picture;
+  if (matrix_lines_fit(site) && picture % (PICTURES + 1) == 0) return PANE_LINES;
+  return (BanksPane)(picture % PICTURES);
 }
 
 static void prepare_side(BanksSide *out, Session *session, const Side *side, const Site *site,
                          const BankMap *map) {
   const AccessLayout layout = session_layout(session->frame, session, side, site);
   out->lines = matrix_lines_make(session->frame, site, map, layout);
-  out->forms = session->subject ? session->subject->forms : site_forms_text(session->frame, site);
+  out->forms =
+      session->at.subject ? session->at.subject->forms : site_forms_text(session->frame, site);
 }
 
 static void banks_prepare(Session *session) {
   BanksFrame *frame = ARENA_NEW(session->frame, BanksFrame);
   session->prepared = frame;
-  const Picture *then = session->then.picture;
+  const Picture *then = session->doc.then.picture;
   const Site *site = session_site(session);
   if (!site) return;
-  prepare_side(&frame->now, session, &session->now, site,
+  prepare_side(&frame->now, session, &session->doc.now, site,
                session_map(session, session_at(session)));
   if (picture_of(session, site) == PANE_LINES)
-    frame->sentence = matrix_lines_say(session->frame, &frame->now.lines, session->phase - 1);
-  else if (session->subject)
-    frame->sentence = session->subject->sentence;
+    frame->sentence = matrix_lines_say(session->frame, &frame->now.lines, session->at.phase - 1);
+  else if (session->at.subject)
+    frame->sentence = session->at.subject->sentence;
   const int other = session_compares(session) ? session_matching_site(session, then) : -1;
   if (other >= 0)
-    prepare_side(&frame->then, session, &session->then, &then->model->site[other],
+    prepare_side(&frame->then, session, &session->doc.then, &then->model->site[other],
                  &then->map[other]);
 }
 
 // ---- one side -----------------------------------------------------------------------------------
 
 static int phase_of(const Session *session, const BankMap *map) {
-  return session->phase <= map->count.phases ? session->phase - 1 : -1;
+  return session->at.phase <= map->count.phases ? session->at.phase - 1 : -1;
 }
 
 static void draw_probed(Canvas *canvas, Rect in, int col, const Probed *probed) {
@@ -112,7 +116,7 @@ static void draw_probed(Canvas *canvas, Rect in, int col, const Probed *probed) 
 
 static void draw_title(Canvas *canvas, Rect in, const Session *session, const Site *site,
                        const char *forms, const char *side, Style side_style) {
-  const Probed *probed = results_probed(&session->results, site->op, site->addr);
+  const Probed *probed = results_probed(&session->background.results, site->op, site->addr);
   char verdict[32];
   Style style;
   int col = 0;
@@ -129,9 +133,9 @@ static void draw_title(Canvas *canvas, Rect in, const Session *session, const Si
         canvas_printf(canvas, in, 1, col, STYLE_TEXT, "%d wavefront%s, ideal %d",
                       site->count.wavefronts, plural_s(site->count.wavefronts), site->count.ideal);
   draw_probed(canvas, in, col, probed);
-  if (session->subject)
+  if (session->at.subject)
     canvas_fit(canvas, in, 1, col + 2, in.cols - col - 2, ALIGN_LEFT, STYLE_DIM,
-               session->subject->execution);
+               session->at.subject->execution);
 }
 
 // `site` NULL: there is none.
@@ -149,7 +153,7 @@ static void draw_side(Canvas *canvas, Rect in, const Session *session, const Sit
                                 .addr = site->addr,
                                 .site = site,
                                 .lines = &side->lines,
-                                .best = session->subject ? session->subject->best : NULL,
+                                .best = session->at.subject ? session->at.subject->best : NULL,
                                 .phase = phase_of(session, map)};
   banks_panes_draw(canvas, in, &access, picture_of(session, site));
 }
@@ -180,7 +184,7 @@ static void draw_count(Canvas *canvas, Rect row, const BankCount *count) {
 static bool any_probed(const Session *session) {
   const Accesses all = session_accesses(session);
   for (int i = 0; i < all.n; i++)
-    if (results_probed(&session->results, all.site[i].op, all.site[i].addr)) return true;
+    if (results_probed(&session->background.results, all.site[i].op, all.site[i].addr)) return true;
   return false;
 }
 
@@ -204,7 +208,7 @@ static Columns columns_of(const Session *session, int cols) {
 
 // The wavefronts of the same access in A; a dash if it has no count there.
 static void draw_of_a(Canvas *canvas, Rect row, int col, const Session *session, const Site *site) {
-  const Picture *a = session->then.picture;
+  const Picture *a = session->doc.then.picture;
   int other = session_matching(a, site);
   const BankCount *count = other < 0 ? NULL : &a->model->site[other].count;
   if (count && count->known)
@@ -237,7 +241,7 @@ static void draw_site_row(Canvas *canvas, Rect row, const Session *session, int 
     canvas_printf(canvas, row, 0, 70, STYLE_TEXT, "%3.0f %%", 100 * share);
   else if (row.cols >= BAR_COL)
     canvas_text(canvas, row, 0, 70, STYLE_UNKNOWN, "  –");
-  const Probed *probed = results_probed(&session->results, site->op, site->addr);
+  const Probed *probed = results_probed(&session->background.results, site->op, site->addr);
   if (at->a) draw_of_a(canvas, row, at->a - 1, session, site);
   if (at->clocks && probed)
     canvas_printf(canvas, row, 0, at->clocks, STYLE_MEASURED, "%8.2f", probed->clocks);
@@ -350,10 +354,10 @@ static void draw_lists(Canvas *canvas, Rect *in, const Session *session) {
 
 static void draw_own(Canvas *canvas, Rect in, const Session *session) {
   const Own *own = own_of(session);
-  const int phase = session->phase <= own->access.count.phases ? session->phase - 1 : -1;
-  const int mode = session_view_state_const(session)->mode;
+  const int phase = session->at.phase <= own->access.count.phases ? session->at.phase - 1 : -1;
+  const int picture = chosen_of(session)->picture;
   rect_take_left(&in, 1);
-  own_draw(canvas, in, own, phase, (BanksPane)(mode % PANE_SLAB));
+  own_draw(canvas, in, own, phase, (BanksPane)(picture % PANE_SLAB));
 }
 
 static void draw_global(Canvas *canvas, Rect in, const Session *session) {
@@ -374,7 +378,7 @@ static void draw_shared(Canvas *canvas, Rect in, const Session *session) {
     return;
   }
   const Rect left = view_take_a(canvas, &in, 2);
-  const Picture *then = session->then.picture;
+  const Picture *then = session->doc.then.picture;
   const int other = session_matching_site(session, then);
   draw_side(canvas, left, session, other < 0 ? NULL : &then->model->site[other],
             other < 0 ? NULL : &then->map[other], &frame->then, "A", STYLE_SIDE_A);
@@ -397,7 +401,7 @@ static void banks_go(Session *session, int i) {
   i = (int)clamp_index(i, n);
   own_of(session)->shown = i == n_sites;
   if (i < n_sites) session_choose(session, i);
-  session->phase = 0;
+  session->at.phase = 0;
 }
 
 static void banks_move(Session *session, int delta) { banks_go(session, row_at(session) + delta); }
@@ -407,7 +411,7 @@ static void step_phase(Session *session, int step) {
   if (!site && !own_of(session)->shown) return;  // lines of global memory have no phases
   const BankCount *count = own_of(session)->shown ? &own_of(session)->access.count : &site->count;
   int n = count->phases + 1;
-  session->phase = (session->phase + step + n) % n;
+  session->at.phase = (session->at.phase + step + n) % n;
 }
 
 static void phase_before(Session *s, const char *a) { (void)a, step_phase(s, -1); }
@@ -415,16 +419,16 @@ static void phase_after(Session *s, const char *a) { (void)a, step_phase(s, 1); 
 
 static void change_picture(Session *session, const char *argument) {
   (void)argument;
-  ViewState *state = session_view_state(session);
+  BanksChosen *chosen = chosen_of(session);
   int n = own_of(session)->shown                    ? PANE_SLAB
           : matrix_lines_fit(session_site(session)) ? PICTURES + 1
                                                     : PICTURES;
-  state->mode = (state->mode + 1) % n;
+  chosen->picture = (chosen->picture + 1) % n;
 }
 
 static void probe(Session *session, const char *argument) {
   (void)argument;
-  if (own_of(session)->shown || session->subject)
+  if (own_of(session)->shown || session->at.subject)
     session_say(session, SAID_NOTE,
                 "addresses of your own are counted, not timed: "
                 "gemmview probe times those of a schedule");
@@ -444,7 +448,7 @@ static void say_finding(Session *session, const Diags *diags) {
 
 static bool banks_command(Session *session, const char *argument, Diags *diags) {
   if (!own_read(own_of(session), argument, diags)) return false;
-  session->phase = 0;
+  session->at.phase = 0;
   return true;
 }
 
@@ -461,8 +465,8 @@ static void banks_paste(Session *session, const char *text) {
 }
 
 static void banks_typed(Session *session, TextFieldResult result) {
-  if (result == TEXTFIELD_ACCEPTED && session->field.text[0])
-    banks_paste(session, session->field.text);
+  if (result == TEXTFIELD_ACCEPTED && session->prompt.field.text[0])
+    banks_paste(session, session->prompt.field.text);
 }
 
 static void own_edit(Session *session, const char *argument) {
@@ -471,14 +475,14 @@ static void own_edit(Session *session, const char *argument) {
     return;
   }
   const Own *own = own_of(session);
-  session->prompt = PROMPT_FIELD;
-  session->field.history = NULL;
+  session->prompt.kind = PROMPT_FIELD;
+  session->prompt.field.history = NULL;
   const char *text = "lds32 ";
   if (own->set)
     text = arena_printf(session->frame, "%s %s%s%s", own->access.input.op->name,
                         own->access.expression ? own->access.unit : "",
                         own->access.expression ? " " : "", own->access.text);
-  textfield_set(&session->field, text);
+  textfield_set(&session->prompt.field, text);
 }
 
 static void step_own(Session *session, bool (*step)(Own *, int, Diags *)) {
@@ -488,7 +492,7 @@ static void step_own(Session *session, bool (*step)(Own *, int, Diags *)) {
                 view_key_name(session, "own"));
   else if (!step(own_of(session), 1, &diags))
     say_finding(session, &diags);
-  session->phase = 0;
+  session->at.phase = 0;
 }
 
 static void own_op(Session *s, const char *a) { (void)a, step_own(s, own_step_op); }
@@ -506,8 +510,7 @@ static void own_forget(Session *s, const char *a) { (void)a, own_drop(own_of(s))
 static const char *banks_line(const Session *session, int i) {
   const Accesses all = session_accesses(session);
   if (i < all.n) return all.site[i].text;
-  if (i < session_site_count(session))
-    return session->now.picture->model->global.site[i - all.n].text;
+  if (i < session_site_count(session)) return session_model(session)->global.site[i - all.n].text;
   return own_line(own_of(session));
 }
 
@@ -525,8 +528,8 @@ static void show_written(Session *session, const char *argument) {
 }
 
 static void step_execution(Session *session, int step) {
-  if (session->subject)
-    session->subject->step_execution(session, step);
+  if (session->at.subject)
+    session->at.subject->step_execution(session, step);
   else
     session_say(session, SAID_NOTE, "of a schedule, the costliest warp is shown");
 }
@@ -559,7 +562,7 @@ static const Action actions[] = {
 // The footer names an action that only one kind of kernel has at that kind.
 static const char *banks_hint(const Session *session, const Action *action) {
   const bool execution = action->run == execution_before;
-  return (execution && !session->subject) || (action->run == probe && session->subject)
+  return (execution && !session->at.subject) || (action->run == probe && session->at.subject)
              ? NULL
              : action->label;
 }
@@ -567,6 +570,7 @@ static const char *banks_hint(const Session *session, const Action *action) {
 static void banks_site_chosen(Session *session) { own_of(session)->shown = false; }
 
 const ViewBody banks_view = {
+    .chosen_bytes = sizeof(BanksChosen),
     .state_bytes = sizeof(Own),
     .open = own_init,
     .close = own_done,

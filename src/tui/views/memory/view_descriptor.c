@@ -9,7 +9,7 @@
 // read from elsewhere are marked, and the sentence is the one that the interpreter reports. Tab
 // goes to the picture, where the cursor stands on an element.
 //
-// ViewState: pane is the list or the picture, mode the picture, cursor row * DESCRIPTOR_CURSOR + k.
+// ViewState: pane is the list or the picture.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,6 +34,14 @@ enum {
   BASES = 8
 };
 
+typedef struct DescriptorChosen {
+  int picture;
+  int row, k;  // of the tile: the cursor
+} DescriptorChosen;
+
+static DescriptorChosen *chosen_of(const Session *session) {
+  return view_chosen(session, &descriptor_view);
+}
 static DescriptorWork *work_of(const Session *session) {
   return view_own(session, &descriptor_view);
 }
@@ -57,9 +65,9 @@ static const char *row_text(Arena *arena, const Descriptor *frame, int row) {
 }
 
 static const char *word_of_a(const Session *session, const DescriptorWork *work) {
-  if (!session->comparing) return NULL;
+  if (!session->doc.comparing) return NULL;
   Arena *arena = session->frame;
-  TileReads reads = tile_reads(arena, session->then.picture->model, work->operand);
+  TileReads reads = tile_reads(arena, session->doc.then.picture->model, work->operand);
   if (reads.why) return "no descriptor";
   SmemDescriptor word = tile_read_descriptor(&reads, (int)clamp_index(work->at, reads.n));
   return arena_printf(arena, "0x%016" PRIx64, smem_descriptor_encode(&word));
@@ -68,8 +76,9 @@ static const char *word_of_a(const Session *session, const DescriptorWork *work)
 static void descriptor_prepare(Session *session) {
   Descriptor *frame = ARENA_NEW(session->frame, Descriptor);
   DescriptorWork *work = work_of(session);
-  const Model *model = session->now.picture->model;
-  descriptor_look(frame, session->frame, work, model, session_view_state(session)->cursor);
+  const Model *model = session_model(session);
+  descriptor_look(frame, session->frame, work, model, chosen_of(session)->row,
+                  chosen_of(session)->k);
   if (work->typed && !frame->typed) work->typed = false, work->error[0] = '\0';
   frame->word_of_a = word_of_a(session, work);
   for (int i = 0; i < DESCRIPTOR_ROWS && !frame->reads.why; i++)
@@ -293,7 +302,7 @@ static void descriptor_draw(Canvas *canvas, Rect in, const Session *session) {
     canvas_wrap(canvas, rect_inset(in, 1, 1), STYLE_TEXT, frame->reads.why);
     return;
   }
-  int picture = session_view_state_const(session)->mode % pictures_of(frame);
+  int picture = chosen_of(session)->picture % pictures_of(frame);
   draw_title(canvas, &in, frame);
   if (in.rows >= BITS_FROM_ROWS && in.cols >= BITS_COLS) {
     rect_take_top(&in, 1);
@@ -330,7 +339,7 @@ static void begin_word(Session *session, const Descriptor *frame) {
   work->word = frame->meant;
   work->trans = frame->reads.meant.trans;
   work->shift = 0;
-  work->schedule = session->now.picture->model->schedule;
+  work->schedule = session_model(session)->schedule;
 }
 
 static int64_t turned(int64_t value, int64_t step, int64_t n) { return (value + step + n) % n; }
@@ -360,12 +369,16 @@ static void turn_field(Session *session, int step) {
   set_word(work, frame, word);
 }
 
+static void set_element(Session *session, int row, int k) {
+  chosen_of(session)->row = row;
+  chosen_of(session)->k = k;
+}
+
 static void step_element(Session *session, int rows, int ks) {
   const Descriptor *frame = look(session);
   if (frame->reads.why) return;
-  int row = (int)clamp_index(frame->row + rows, frame->reads.shape.rows);
-  int k = (int)clamp_index(frame->k + ks, frame->reads.shape.depth);
-  session_view_state(session)->cursor = row * DESCRIPTOR_CURSOR + k;
+  set_element(session, (int)clamp_index(frame->row + rows, frame->reads.shape.rows),
+              (int)clamp_index(frame->k + ks, frame->reads.shape.depth));
 }
 
 // Lines go down, what runs fastest goes across.
@@ -415,7 +428,7 @@ static void change_picture(Session *session, const char *argument) {
   (void)argument;
   const Descriptor *frame = look(session);
   const int n = frame->reads.why ? 1 : pictures_of(frame);
-  session_view_state(session)->mode = (session_view_state(session)->mode + 1) % n;
+  chosen_of(session)->picture = (chosen_of(session)->picture + 1) % n;
 }
 
 // "lbo=8192", "0x4000…", or a number, which is then of the chosen field.
@@ -448,16 +461,16 @@ static void edit(Session *session, const char *argument) {
                          ? arena_printf(session->frame, "swizzle=%s", frame->said.swizzle->name)
                          : arena_printf(session->frame, "%s=%" PRId64, row_name(field),
                                         part_value(&frame->said, field));
-  session->prompt = PROMPT_FIELD;
-  session->field.history = NULL;
-  textfield_set(&session->field, text);
+  session->prompt.kind = PROMPT_FIELD;
+  session->prompt.field.history = NULL;
+  textfield_set(&session->prompt.field, text);
 }
 
 static void descriptor_typed(Session *session, TextFieldResult result) {
   if (result == TEXTFIELD_CANCELLED)
     drop(session, NULL);
   else
-    try_word(session, session->field.text);
+    try_word(session, session->prompt.field.text);
 }
 
 static void choose_element(Session *session, const char *argument) {
@@ -467,7 +480,7 @@ static void choose_element(Session *session, const char *argument) {
   const TileShape *shape = &frame->reads.shape;
   bool two = argument && sscanf(argument, "%6d%*[, ]%6d%n", &row, &k, &end) == 2 && !argument[end];
   if (two && row >= 0 && row < shape->rows && k >= 0 && k < shape->depth)
-    session_view_state(session)->cursor = row * DESCRIPTOR_CURSOR + k;
+    set_element(session, row, k);
   else
     session_say(session, SAID_ERROR, "element takes %s,k: %s 0 to %d, k 0 to %d",
                 descriptor_across(frame), descriptor_across(frame), shape->rows - 1,
@@ -492,8 +505,7 @@ static void descriptor_click(Session *session, int what, int value) {
     work_of(session)->field = value;
   } else if (what == DESCRIPTOR_SPOT_CHUNK && value < frame->n_chunks) {
     session_view_state(session)->pane = PANE_PICTURE;
-    session_view_state(session)->cursor =
-        frame->chunk[value].row * DESCRIPTOR_CURSOR + frame->chunk[value].k;
+    set_element(session, frame->chunk[value].row, frame->chunk[value].k);
   }
 }
 
@@ -514,6 +526,7 @@ static const Action actions[] = {
 };
 
 const ViewBody descriptor_view = {
+    .chosen_bytes = sizeof(DescriptorChosen),
     .state_bytes = sizeof(DescriptorWork),
     .prepare = descriptor_prepare,
     .draw = descriptor_draw,

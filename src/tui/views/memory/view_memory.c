@@ -4,8 +4,6 @@
 // v, or Up and Down, choose the picture; where there is room those behind it follow. Under A|B each
 // half of the screen has the pictures of one schedule. All of it is read off the program
 // (model/readings/place/on_chip.h, smem_budget.h); nothing is an estimate.
-//
-// ViewState: mode is the picture.
 #include "base/nearest.h"
 #include "base/str.h"
 #include "base/whole.h"
@@ -35,13 +33,18 @@ static ChipSide side_of(Arena *arena, const Picture *picture) {
 
 static void memory_prepare(Session *session) {
   MemoryFrame *frame = ARENA_NEW(session->frame, MemoryFrame);
-  if (session->comparing) frame->side[frame->n++] = side_of(session->frame, session->then.picture);
-  frame->side[frame->n++] = side_of(session->frame, session->now.picture);
+  if (session->doc.comparing)
+    frame->side[frame->n++] = side_of(session->frame, session->doc.then.picture);
+  frame->side[frame->n++] = side_of(session->frame, session->doc.now.picture);
   session->prepared = frame;
 }
 
-static int picture_of(const Session *session) {
-  return session_view_state_const(session)->mode % CHIP_PICTURES;
+typedef struct MemoryChosen {
+  int picture;
+} MemoryChosen;
+
+static MemoryChosen *chosen_of(const Session *session) {
+  return view_chosen(session, &memory_view);
 }
 
 // Sentences need more rows where there are fewer columns.
@@ -64,7 +67,7 @@ static void draw_side(Canvas *canvas, Rect in, const ChipSide *side, int picture
 
 static void memory_draw(Canvas *canvas, Rect in, const Session *session) {
   const MemoryFrame *frame = session->prepared;
-  const int picture = picture_of(session);
+  const int picture = chosen_of(session)->picture;
   if (frame->n == 2) draw_side(canvas, view_take_a(canvas, &in, 1), &frame->side[0], picture);
   draw_side(canvas, in, &frame->side[frame->n - 1], picture);
 }
@@ -73,8 +76,8 @@ static void memory_draw(Canvas *canvas, Rect in, const Session *session) {
 #include "base/form_make.h"
 
 static void memory_move(Session *session, int delta) {
-  ViewState *state = session_view_state(session);
-  state->mode = (int)clamp_index(picture_of(session) + delta, CHIP_PICTURES);
+  chosen_of(session)->picture =
+      (int)clamp_index((int64_t)chosen_of(session)->picture + delta, CHIP_PICTURES);
 }
 
 // By its name, or the next one.
@@ -83,11 +86,11 @@ static void change_picture(Session *session, const char *argument) {
   for (int i = 0; i < CHIP_PICTURES; i++) {
     names[i] = chip_pictures[i].name;
     if (!argument || !str_equal_fold(argument, names[i])) continue;
-    session_view_state(session)->mode = i;
+    chosen_of(session)->picture = i;
     return;
   }
   if (!argument || !*argument) {
-    session_view_state(session)->mode = (picture_of(session) + 1) % CHIP_PICTURES;
+    chosen_of(session)->picture = (chosen_of(session)->picture + 1) % CHIP_PICTURES;
     return;
   }
   nearest = nearest_name(argument, names, CHIP_PICTURES);
@@ -105,12 +108,12 @@ static const char *memory_line(const Session *session, int i) {
   return chip_pictures[i].name;
 }
 
-static int memory_at(const Session *session) { return picture_of(session); }
-static void memory_go(Session *session, int i) { session_view_state(session)->mode = i; }
+static int memory_at(const Session *session) { return chosen_of(session)->picture; }
+static void memory_go(Session *session, int i) { chosen_of(session)->picture = i; }
 
 // Others have a bar here and little more: its key leads to it.
 static bool memory_present(const Session *session) {
-  const Program *program = session->now.picture->model->program;
+  const Program *program = session_model(session)->program;
   return program_buffer(program, ROLE_SUMS) || kernel_launch(program_main(program)).cluster > 1;
 }
 
@@ -121,6 +124,7 @@ static const Action actions[] = {
 };
 
 const ViewBody memory_view = {
+    .chosen_bytes = sizeof(MemoryChosen),
     .prepare = memory_prepare,
     .draw = memory_draw,
     .data = view_prepared,

@@ -7,8 +7,8 @@
 // wavefronts over all that a block executes for one slab, in each layout, and the weighted total.
 // Enter sets the knobs that make the layout.
 //
-// Up and Down choose the access, Left and Right one of its phases, v the picture. ViewState: mode
-// is the picture, cursor the phase, counted through all executions.
+// Up and Down choose the access, Left and Right one of its phases, v the picture. ViewState: cursor
+// is the phase, counted through all executions.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +24,17 @@
 #include "tui/views/memory/bank_card.h"
 #include "tui/views/memory/swizzle.h"
 
-enum { PICTURE_BANKS, PICTURE_LINES, PICTURE_BITS, PICTURE_CARDS, PICTURES };
+typedef enum SwizzlePicture {
+  PICTURE_BANKS,
+  PICTURE_LINES,
+  PICTURE_BITS,
+  PICTURE_CARDS,
+  PICTURES
+} SwizzlePicture;
+
+typedef struct SwizzleChosen {
+  SwizzlePicture picture;
+} SwizzleChosen;
 enum {
   LEGEND_FROM_ROWS = 10,  // a picture of fewer rows needs them all
   SPOT_SITE = SPOT_VIEW,
@@ -97,6 +107,9 @@ static void choose_step(SwizzleFrame *frame, const ViewState *state) {
   frame->step = state->cursor < frame->n_steps ? state->cursor : 0;
 }
 
+static SwizzleChosen *chosen_of(const Session *session) {
+  return view_chosen(session, &swizzle_view);
+}
 static Swizzle *workbench(const Session *session) { return view_own(session, &swizzle_view); }
 
 static void swizzle_prepare(Session *session) {
@@ -120,7 +133,7 @@ static void swizzle_prepare(Session *session) {
   const Layout *before = frame->work->column[SWIZZLE_PLAIN].layout;
   frame->before = slab_picture_make(session->frame, site, before, repetition, phase);
   frame->after = slab_picture_make(session->frame, site, after, repetition, phase);
-  if (session_view_state(session)->mode != PICTURE_CARDS) return;
+  if (chosen_of(session)->picture != PICTURE_CARDS) return;
   for (int i = 0; i < 2; i++) frame->card[i] = make_card(session->frame, frame->work, i == 0);
 }
 
@@ -212,7 +225,7 @@ static void draw_phase(Canvas *canvas, Rect row, const SwizzleFrame *frame) {
 }
 
 static void draw_half(Canvas *canvas, Rect in, const SlabPicture *picture, const char *name,
-                      Style style, int mode) {
+                      Style style, SwizzlePicture shown) {
   char text[32];
   int col = canvas_text(canvas, in, 0, 0, style, name);
   Style price = picture->wavefronts > 1   ? STYLE_BAD
@@ -221,35 +234,35 @@ static void draw_half(Canvas *canvas, Rect in, const SlabPicture *picture, const
   if (picture->access_bytes)
     col = canvas_text(canvas, in, 0, col + 2, price, say_wavefronts(picture->wavefronts, text));
   Rect head = rect_take_top(&in, 1);
-  int hidden = mode == PICTURE_LINES ? slab_picture_draw_lines(canvas, in, picture)
-                                     : slab_picture_draw_banks(canvas, in, picture);
+  int hidden = shown == PICTURE_LINES ? slab_picture_draw_lines(canvas, in, picture)
+                                      : slab_picture_draw_banks(canvas, in, picture);
   if (hidden) canvas_printf(canvas, head, 0, col + 1, STYLE_DIM, "+%d lines", hidden);
 }
 
-static const char *legend_of(const SwizzleFrame *frame, int mode) {
+static const char *legend_of(const SwizzleFrame *frame, SwizzlePicture shown) {
   if (!frame->work->slab.problem.n_sites)
-    return mode != PICTURE_LINES ? "row = 128 bytes of the slab, cell = bank of its word"
-                                 : "L = 128-byte line, cell = row and chunk that lie there";
-  if (mode != PICTURE_LINES)
+    return shown != PICTURE_LINES ? "row = 128 bytes of the slab, cell = bank of its word"
+                                  : "L = 128-byte line, cell = row and chunk that lie there";
+  if (shown != PICTURE_LINES)
     return "row = 128 bytes of the slab, cell = bank of its word; lit: asked for now";
   return frame->work->slab.problem.slab.row_bytes % BANK_LINE_BYTES
              ? "L = 128-byte line, cell = row and chunk that lie there; lit: asked for now"
              : "L = 128-byte line, cell = chunk that lies there, [cN] is asked for now";
 }
 
-static void draw_halves(Canvas *canvas, Rect in, const SwizzleFrame *frame, int mode) {
+static void draw_halves(Canvas *canvas, Rect in, const SwizzleFrame *frame, SwizzlePicture shown) {
   const SwizzleColumn *after = swizzle_after(frame->work);
   if (frame->work->slab.problem.n_sites) draw_phase(canvas, rect_take_top(&in, 1), frame);
   Rect legend = rect_take_bottom(&in, in.rows > LEGEND_FROM_ROWS);
-  canvas_text(canvas, legend, 0, 1, STYLE_DIM, legend_of(frame, mode));
+  canvas_text(canvas, legend, 0, 1, STYLE_DIM, legend_of(frame, shown));
   rect_take_left(&in, 1);
   Rect left = rect_take_left(&in, SLAB_PICTURE_COLS + 1);
   rect_take_left(&in, 1);
   bool a = frame->work->beside_a;
   draw_half(canvas, left, &frame->before, a ? "A's layout" : "no layout",
-            a ? STYLE_SIDE_A : STYLE_TEXT, mode);
+            a ? STYLE_SIDE_A : STYLE_TEXT, shown);
   draw_half(canvas, in, &frame->after, after->name,
-            after == &frame->work->column[SWIZZLE_NOW] && !a ? STYLE_SIDE_A : STYLE_SIDE_B, mode);
+            after == &frame->work->column[SWIZZLE_NOW] && !a ? STYLE_SIDE_A : STYLE_SIDE_B, shown);
 }
 
 static void draw_matrix(Canvas *canvas, Rect in, const SwizzleFrame *frame) {
@@ -379,31 +392,31 @@ static void draw_sites(Canvas *canvas, Rect in, const SwizzleFrame *frame) {
 
 // ---- the view -----------------------------------------------------------------------------------
 
-static void draw_picture(Canvas *canvas, Rect in, const SwizzleFrame *frame, int mode) {
-  if (mode == PICTURE_BITS) {
+static void draw_picture(Canvas *canvas, Rect in, const SwizzleFrame *frame, SwizzlePicture shown) {
+  if (shown == PICTURE_BITS) {
     draw_matrix(canvas, in, frame);
-  } else if (mode == PICTURE_CARDS && frame->work->slab.problem.n_sites) {
+  } else if (shown == PICTURE_CARDS && frame->work->slab.problem.n_sites) {
     draw_cards(canvas, in, frame);
   } else if (in.cols >= WIDE_COLS && in.rows >= 16) {
     Rect left = rect_take_left(&in, 2 * SLAB_PICTURE_COLS + 6);
-    draw_halves(canvas, left, frame, mode);
+    draw_halves(canvas, left, frame, shown);
     draw_aside(canvas, in, frame);
   } else {
-    draw_halves(canvas, in, frame, mode);
+    draw_halves(canvas, in, frame, shown);
   }
 }
 
 // A slab that only descriptors find: who touches it, and its layout.
 static void draw_described(Canvas *canvas, Rect in, const Session *session) {
   const SwizzleFrame *frame = session->prepared;
-  const DescribedSlabs slabs = described_slabs(session->now.picture->model->program);
+  const DescribedSlabs slabs = described_slabs(session_model(session)->program);
   draw_title(canvas, rect_take_top(&in, draw_title(NULL, in, frame)), frame);
   const char *said = described_sentence(session->frame, &slabs);
   Rect sentence = rect_take_top(&in, canvas_wrap_rows(said, in.cols - 1) + 1);
   rect_take_left(&sentence, 1);
   canvas_wrap(canvas, sentence, STYLE_TEXT, said);
   Rect says = rect_take_bottom(&in, swizzle_says_rows(session->rows, frame->work, in.cols));
-  draw_picture(canvas, in, frame, session_view_state_const(session)->mode);
+  draw_picture(canvas, in, frame, chosen_of(session)->picture);
   swizzle_draw_says(canvas, says, frame->work);
 }
 
@@ -421,7 +434,7 @@ static void swizzle_draw(Canvas *canvas, Rect in, const Session *session) {
   int n = work->slab.problem.n_sites < SITES_SHOWN ? work->slab.problem.n_sites : SITES_SHOWN;
   Rect table = rect_take_bottom(&in, in.rows >= n + 6 ? n + 2 : in.rows > 6 ? 3 : 0);
   Rect line = rect_take_bottom(&in, 1);
-  draw_picture(canvas, in, frame, session_view_state_const(session)->mode);
+  draw_picture(canvas, in, frame, chosen_of(session)->picture);
   canvas_hline(canvas, all, line.row - all.row, 0, all.cols, STYLE_BORDER);
   if (table.rows) draw_sites(canvas, table, frame);
   swizzle_draw_says(canvas, says, work);
@@ -431,7 +444,7 @@ static void swizzle_draw(Canvas *canvas, Rect in, const Session *session) {
 
 static void show_described(Session *session, const char *argument) {
   (void)argument;
-  if (!session->subject) swizzle_next_described(workbench(session), session);
+  if (!session->at.subject) swizzle_next_described(workbench(session), session);
 }
 
 static void swizzle_move(Session *session, int delta) {
@@ -454,8 +467,8 @@ static void phase_after(Session *s, const char *a) { (void)a, step_phase(s, 1); 
 
 static void change_picture(Session *session, const char *argument) {
   (void)argument;
-  ViewState *state = session_view_state(session);
-  state->mode = (state->mode + 1) % PICTURES;
+  SwizzleChosen *chosen = chosen_of(session);
+  chosen->picture = (chosen->picture + 1) % PICTURES;
 }
 
 // With an argument the layout is tried at once, as in ":layout swizzle:3,4,3".
@@ -467,17 +480,18 @@ static void edit(Session *session, const char *argument) {
     swizzle_try(work, argument);
     return;
   }
-  session->prompt = PROMPT_FIELD;
-  session->field.history = NULL;
+  session->prompt.kind = PROMPT_FIELD;
+  session->prompt.field.history = NULL;
   const char *text = swizzle_after(work)->layout->text;
-  textfield_set(&session->field, str_equal(text, "none") ? "" : text);  // it is to be typed over
+  textfield_set(&session->prompt.field,
+                str_equal(text, "none") ? "" : text);  // it is to be typed over
 }
 
 static void swizzle_typed(Session *session, TextFieldResult result) {
   if (result == TEXTFIELD_CANCELLED)
     swizzle_drop(workbench(session));
   else
-    swizzle_try(workbench(session), session->field.text);
+    swizzle_try(workbench(session), session->prompt.field.text);
 }
 
 static void solve(Session *session, const char *argument) {
@@ -504,7 +518,7 @@ static void apply(Session *session, const char *argument) {
   const char *said = session_lay(session, work->slab.slab, trial->layout->text, &diags);
   if (!said)
     session_say(session, SAID_ERROR, "%s", diags.first->text);
-  else if (!session->now.reasons)
+  else if (!session->doc.now.reasons)
     session_say(session, SAID_NOTE, "%s", said);
 }
 
@@ -537,6 +551,7 @@ static const Action actions[] = {
 };
 
 const ViewBody swizzle_view = {
+    .chosen_bytes = sizeof(SwizzleChosen),
     .shows_subject = true,
     .state_bytes = sizeof(Swizzle),
     .open = swizzle_init,

@@ -37,14 +37,14 @@ static void choose_sites(OwnFrame *frame) {
 OwnFrame *own_look(Session *session) {
   OwnWork *work = own_work(session);
   OwnFrame *frame = ARENA_NEW(session->frame, OwnFrame);
-  ViewState *state = &session->state[view_find("own")];
+  ViewState *state = &session->at.state[view_find("own")];
   *frame = (OwnFrame){.work = work, .opened = work->opened};
   frame->pane = (OwnPane)(state->pane % OWN_PANES);
   if (!work->opened) return frame;
   frame->source = &work->opened->sources[work->source];
   frame->lines =
       opened_lines(session->frame, work->opened, work->source, work->calls, work->trial.then);
-  frame->across = state->across;
+  frame->across = work->across;
   state->cursor = (int)clamp_index(state->cursor, frame->source->n);
   frame->line = state->cursor + 1;
   find_sites(session->frame, frame);
@@ -62,7 +62,7 @@ void own_look_at(Session *session, int index) {
     work->source = opened->n_sources - 1;
     line = site->ptx_line;
   }
-  session->state[view_find("own")].cursor = line - 1;
+  session->at.state[view_find("own")].cursor = line - 1;
   const OwnFrame *frame = own_look(session);
   work->nth = 0;
   for (int i = 0; i < frame->n_here && frame->here[i] != index; i++)

@@ -25,7 +25,7 @@ static int sites_of(Arena *arena, const Opened *opened, int array, RecordedSite 
 
 bool own_slab_problem(Arena *arena, Session *session, SlabProblem *out, Diags *diags) {
   const OwnFrame *frame = own_look(session);
-  const int array = session->subject->slab;
+  const int array = session->at.subject->slab;
   const OpenedArray *from = &frame->opened->arrays[array];
   RecordedSite *sites;
   int *at, of[SOLVER_SITES_MAX];
@@ -36,7 +36,7 @@ bool own_slab_problem(Arena *arena, Session *session, SlabProblem *out, Diags *d
   SlabUse *use = ARENA_ARRAY(arena, SlabUse, out->problem.n_sites + 1);
   for (int i = 0; i < out->problem.n_sites; i++) {
     const SlabSite *site = &out->problem.sites[i];
-    use[i] = (SlabUse){.site = &session->subject->accesses.site[at[of[i]]],
+    use[i] = (SlabUse){.site = &session->at.subject->accesses.site[at[of[i]]],
                        .executions = (int64_t)site->repeat * site->weight};
   }
   out->use = use;
@@ -48,7 +48,7 @@ bool own_slab_problem(Arena *arena, Session *session, SlabProblem *out, Diags *d
 
 const char *own_lay(Session *session, const char *layout, Diags *diags) {
   OwnWork *work = own_work(session);
-  if (own_trial_set(work, session->subject->slab, layout))
+  if (own_trial_set(work, session->at.subject->slab, layout))
     return arena_printf(session->frame, "on trial; write %s", work->trial.write);
   diag_add(diags, "layout", "%s", work->error);
   work->error[0] = '\0';

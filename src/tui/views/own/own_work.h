@@ -49,6 +49,7 @@ typedef struct OwnWork {
   int execution;      // of the site: 0 the worst, else one of its patterns, from 1
   int execution_of;   // the site whose execution that is
   int generation;     // counts the documents
+  int across;         // columns of the lines that are left of the screen
   bool calls;         // lines of helpers count at their calls
   bool arrives;       // the next document is of a kernel that was opened just now
   char pending[256];  // the layout to try then; "best": the solver's

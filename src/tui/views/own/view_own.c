@@ -111,10 +111,10 @@ static bool own_poll(Session *session) {
   if (!opened_run_poll(work->run)) return false;
   const char *document = opened_run_take(work->run, &bytes);
   if (document && own_work_ask(work, document, bytes)) {
-    const bool here = session->view == view_find("own") && session->prompt == PROMPT_NONE;
+    const bool here = session->at.view == view_find("own") && session->prompt.kind == PROMPT_NONE;
     if (work->needs->options && here) ask(session, true, work->needs->options);
   } else if (document && own_work_take(work, document, bytes)) {
-    session->message[0] = '\0';  // it was about the run before
+    session->prompt.message[0] = '\0';  // it was about the run before
     if (work->arrives) arrive(session, work);
   }
   return true;
@@ -169,7 +169,7 @@ static const char *own_line(const Session *session, int i) {
 
 static int own_at(const Session *session) {
   const OwnWork *work = own_work(session);
-  return own_chooses(work) ? work->choice : session->state[view_find("own")].cursor;
+  return own_chooses(work) ? work->choice : session->at.state[view_find("own")].cursor;
 }
 
 static void go(Session *session, int line) {
@@ -179,7 +179,7 @@ static void go(Session *session, int line) {
     return;
   }
   work->nth = 0;
-  session->state[view_find("own")].cursor = line;
+  session->at.state[view_find("own")].cursor = line;
 }
 
 static void own_move(Session *session, int delta) {
@@ -299,9 +299,9 @@ static void drop(Session *session, const char *argument) {
 
 static void ask(Session *session, bool launch, const char *text) {
   own_work(session)->asks_launch = launch;
-  session->prompt = PROMPT_FIELD;
-  session->field.history = NULL;
-  textfield_set(&session->field, text);
+  session->prompt.kind = PROMPT_FIELD;
+  session->prompt.field.history = NULL;
+  textfield_set(&session->prompt.field, text);
 }
 
 static void choose_kernel(Session *session, int i) {
@@ -368,9 +368,9 @@ static void own_typed(Session *session, TextFieldResult result) {
   OwnWork *work = own_work(session);
   if (result != TEXTFIELD_ACCEPTED) return;
   if (work->asks_launch)
-    take_launch(session, session->field.text);
+    take_launch(session, session->prompt.field.text);
   else
-    type_layout(session, session->field.text);
+    type_layout(session, session->prompt.field.text);
 }
 
 // The replacement that is on trial, else the best one there is.
@@ -420,8 +420,8 @@ static void open_example(Session *session) {
 }
 
 static void scroll(Session *session, int step) {
-  ViewState *state = &session->state[view_find("own")];
-  state->across = max_int(0, min_int(state->across + step, ACROSS_MAX));
+  OwnWork *work = own_work(session);
+  work->across = max_int(0, min_int(work->across + step, ACROSS_MAX));
 }
 static void left(Session *s, const char *a) { (void)a, scroll(s, -SCROLL_COLS); }
 static void right(Session *s, const char *a) { (void)a, scroll(s, SCROLL_COLS); }

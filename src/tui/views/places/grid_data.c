@@ -1,7 +1,6 @@
 // One side of the grid view as data: the grid, its windows, and the CTAs of the one that is shown.
 #include "base/whole.h"
-#include "tui/views/places/grid_facts.h"
-#include "tui/views/places/grid_places.h"
+#include "tui/views/places/grid_view.h"
 
 enum { JSON_CTAS_MAX = 4096 };
 

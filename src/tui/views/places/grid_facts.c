@@ -9,7 +9,7 @@
 //
 //   tail 96 tiles in 4 parts: 3 % idle
 //   CTA 0: tiles 0, 128, 1/4 of 256, 288, 320
-#include "tui/views/places/grid_facts.h"
+#include "tui/views/places/grid_view.h"
 
 #include <stdio.h>
 
@@ -17,7 +17,6 @@
 #include "base/whole.h"
 #include "tui/canvas/fmt.h"
 #include "tui/canvas/utf8.h"
-#include "tui/views/places/grid_places.h"
 
 void grid_facts_head(Canvas *canvas, Rect in, const Grid *grid) {
   char clusters[48];

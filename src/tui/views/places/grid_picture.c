@@ -8,7 +8,7 @@
 // A terminal cell is twice as high as it is wide, so a square tile is 2 characters wide and 1 high,
 // or 1 wide and two of them in a cell; then a half block says which of the two the window has.
 // The parts of K of a split-K grid stand side by side, as many as fit around the window.
-#include "tui/views/places/grid_picture.h"
+#include "tui/views/places/grid_view.h"
 
 #include <stdio.h>
 

@@ -5,7 +5,7 @@
 //   192 fetches a turn, at best 88 reach L2
 //   clusters put anywhere: 139, by chance
 //   a8 b16 c16 d16 e16 f16 g18 h18 i2 j2 k2 l2
-#include "tui/views/places/grid_places.h"
+#include "tui/views/places/grid_view.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -46,8 +46,15 @@ typedef struct Tiles {
   TilesSide side[2];
 } Tiles;
 
+typedef struct TilesChosen {
+  int level;  // that is shown, below TILES_LEVELS
+} TilesChosen;
+
 // It is what the tiles view keeps between frames.
 static inline Tiles *tiles_of(const Session *session) { return view_own(session, &tiles_view); }
+static inline TilesChosen *tiles_chosen(const Session *session) {
+  return view_chosen(session, &tiles_view);
+}
 void tiles_init(void *state);
 void tiles_done(void *state);
 // Brings side `index` up to the picture, whose grid is given, and the element.

@@ -17,10 +17,9 @@
 #include <string.h>
 
 #include "base/whole.h"
-#include "model/ir/buffer.h"
 #include "model/ir/program.h"
 #include "model/ir/role.h"
-#include "tui/views/places/grid_picture.h"
+#include "tui/views/places/grid_view.h"
 #include "tui/views/places/tiles.h"
 
 enum { GAP = 1 };

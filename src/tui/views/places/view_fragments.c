@@ -11,9 +11,7 @@
 //
 // A|B shows the same operand of both atoms side by side, where they differ.
 //
-// ViewState: pane is the operand, cursor is row · FRAGMENTS_BASE + column, mode is
-// choice · PICTURES + picture, where a choice is a row of the table, its sums and its N: (row · 2 +
-// f16 sums) · N_CHOICES + N / 8, 0 for the N of the row.
+// ViewState: pane is the operand.
 #include "model/readings/place/on_chip.h"
 #include "model/words/schedule_atom.h"
 #include "tui/views/places/fragments.h"
@@ -25,14 +23,13 @@
 #include "base/whole.h"
 #include "model/ir/buffer.h"
 #include "model/ir/op.h"
-#include "model/ir/program.h"
 #include "model/ir/stmt.h"
 #include "tui/canvas/utf8.h"
 #include "tui/session/subject.h"
 #include "tui/views/data/view_data.h"
 #include "tui/views/places/element_text.h"
 
-enum {
+typedef enum FragmentsPicture {
   PICTURE_GRID,
   PICTURE_LOAD,
   PICTURE_LOAD_TRANS,
@@ -40,27 +37,30 @@ enum {
   PICTURE_ROWS,
   PICTURE_RELAYOUT,
   PICTURES
-};
+} FragmentsPicture;
 enum { LOAD_ROWS = 18, LOAD_COLS = 80 };  // of ldmatrix beside a whole instruction
 enum { SIDE_COLS = 20, FULL_ROWS = 15, SHUFFLE_COLS = 42, GAP_COLS = 2, MIN_TILES_COLS = 18 };
-enum { N_STEP = 8, N_CHOICES = 256 / N_STEP + 1 };
+
+typedef struct FragmentsChosen {
+  FragmentsPicture picture;
+  int atom;       // a row of the table, with
+  int n;          // this N; 0: the row's own
+  bool f16_sums;  // and sums of f16 in place of its own
+  int row, col;   // of the element under the cursor
+} FragmentsChosen;
 
 // ---- what is chosen -----------------------------------------------------------------------------
 
-static int choice_of(const ViewState *state) { return state->mode / PICTURES; }
-static int atom_index(const ViewState *state) {
-  return choice_of(state) / N_CHOICES / 2 % atom_count;
+static FragmentsChosen *chosen_of(const Session *session) {
+  return view_chosen(session, &fragments_view);
 }
 
-static Atom atom_of(const ViewState *state) {
-  Atom atom = atom_table[atom_index(state)];
-  int n = choice_of(state) % N_CHOICES * N_STEP;
-  if (n) atom_set_n(&atom, n);
-  if (choice_of(state) / N_CHOICES % 2) atom_set_f16_acc(&atom);
+static Atom atom_of(const FragmentsChosen *chosen) {
+  Atom atom = atom_table[chosen->atom];
+  if (chosen->n) atom_set_n(&atom, chosen->n);
+  if (chosen->f16_sums) atom_set_f16_acc(&atom);
   return atom;
 }
-
-static int picture_of(const ViewState *state) { return state->mode % PICTURES; }
 
 // The lane whose address the element under the cursor is read from: the receiver's register says
 // which matrix, and its place in the matrix which row.
@@ -120,51 +120,54 @@ static int pane_of(AtomOperand operand) {
 
 // The two pictures of sums have one operand. An atom without factors has C behind A on the way
 // back.
-static AtomOperand shown_operand(const ViewState *state, const Atom *atom) {
-  const int n = operands_of(atom), pane = state->pane % N_OPERANDS;
-  if (picture_of(state) >= PICTURE_ROWS) return ATOM_C;
+static AtomOperand shown_operand(FragmentsPicture picture, int pane, const Atom *atom) {
+  const int n = operands_of(atom);
+  if (picture >= PICTURE_ROWS) return ATOM_C;
+  pane %= N_OPERANDS;
   return operands[pane < n ? pane : pane == N_OPERANDS - 1 ? n - 1 : 0];
 }
 
-// Everything but the texts.
-static Fragments look_at(const ViewState *state, const Atom *atom) {
-  Fragments f = {.atom = atom, .operand = shown_operand(state, atom)};
+// Everything but the texts: that atom and pane, else as chosen.
+static Fragments look_at(const FragmentsChosen *chosen, int pane, const Atom *atom) {
+  const FragmentsPicture picture = chosen->picture;
+  Fragments f = {.atom = atom, .operand = shown_operand(picture, pane, atom)};
   f.held = atom_in_lanes(f.atom, f.operand);
   if (!f.held) return f;
   f.map = fragment_map(f.atom, f.operand);
   f.packing = fragment_packing(f.atom, f.operand);
-  f.row = (int)clamp_index(state->cursor / FRAGMENTS_BASE, f.map.rows);
-  f.joined = picture_of(state) == PICTURE_RELAYOUT && atom_in_lanes(atom, ATOM_A);
+  f.row = (int)clamp_index(chosen->row, f.map.rows);
+  f.joined = picture == PICTURE_RELAYOUT && atom_in_lanes(atom, ATOM_A);
   f.n_cols = f.map.cols;
   if (f.joined) f.n_cols = (int)common_multiple(f.map.cols, fragment_map(atom, ATOM_A).cols);
-  f.cursor_col = (int)clamp_index(state->cursor % FRAGMENTS_BASE, f.n_cols);
+  f.cursor_col = (int)clamp_index(chosen->col, f.n_cols);
   f.col = f.cursor_col % f.map.cols;
-  f.of_row = picture_of(state) == PICTURE_ROWS;
+  f.of_row = picture == PICTURE_ROWS;
   f.shared = fragment_row(&f.map, f.row);
   f.owner = fragment_map_owner(&f.map, f.row, f.col);
   f.reg = f.owner.value / f.packing.per_register;
   f.part = f.owner.value % f.packing.per_register;
-  f.memory = find_memory(&f, picture_of(state) != PICTURE_LOAD_TRANS);
+  f.memory = find_memory(&f, picture != PICTURE_LOAD_TRANS);
   f.address_lane = f.memory.legal ? find_address_lane(&f) : -1;
   return f;
 }
 
 static Fragments look(const Session *session) {
-  const ViewState *state = session_view_state_const(session);
+  const FragmentsChosen *chosen = chosen_of(session);
+  int pane = session_view_state_const(session)->pane;
   Atom *atom = ARENA_NEW(session->frame, Atom);
-  *atom = atom_of(state);
-  ViewState shown = *state;
-  const bool held = atom_in_lanes(atom, ATOM_A) || atom_in_lanes(atom, shown_operand(state, atom));
-  if (!held) shown.pane = ATOM_C;  // lanes have sums alone, or these and factors
-  return look_at(&shown, atom);
+  *atom = atom_of(chosen);
+  const bool held = atom_in_lanes(atom, ATOM_A) ||
+                    atom_in_lanes(atom, shown_operand(chosen->picture, pane, atom));
+  if (!held) pane = ATOM_C;  // lanes have sums alone, or these and factors
+  return look_at(chosen, pane, atom);
 }
 
 // The statements that make one value of several lanes', and what they had before: of the schedule,
 // where it has this atom.
 static const char *rows_in_program(const Session *session, const Atom *atom) {
-  const Model *model = session->now.picture->model;
+  const Model *model = session_model(session);
   const Atom *own = program_atom(model->program);
-  if (session->subject || !own || own->pattern != atom->pattern) return NULL;
+  if (session->at.subject || !own || own->pattern != atom->pattern) return NULL;
   const ProgramText *text = &model->text;
   Str out = str_new(session->frame);
   for (int i = 0; i < text->n_lines; i++) {
@@ -186,10 +189,10 @@ static const char *rows_in_program(const Session *session, const Atom *atom) {
 // has 128 of the 256 rows, and they lie in its lanes as those of a CTA by itself.
 static const char *instruction_of(const Session *session, const Atom *atom) {
   static const char alone[] = "cta_group::1";
-  const Model *model = session->now.picture->model;
+  const Model *model = session_model(session);
   const Atom *own = program_atom(model->program);
   const char *ptx = atom_ptx(session->frame, atom), *group = strstr(ptx, alone);
-  if (!group || session->subject || !own || own->pattern != atom->pattern) return ptx;
+  if (!group || session->at.subject || !own || own->pattern != atom->pattern) return ptx;
   if (!on_chip(session->frame, model)->pair) return ptx;
   return arena_printf(session->frame, "%.*scta_group::2%s", (int)(group - ptx), ptx,
                       group + strlen(alone));
@@ -201,7 +204,7 @@ static Fragments *with_texts(const Session *session, Fragments seen) {
   *f = seen;
   f->arena = arena;
   f->ptx = instruction_of(session, f->atom);
-  f->pairs = session->subject ? "; .x4 loads two of them" : "; LDMATRIX=2: two by .x4";
+  f->pairs = session->at.subject ? "; .x4 loads two of them" : "; LDMATRIX=2: two by .x4";
   f->n_words = ptx_words(arena, f->atom, NULL, f->word);
   f->wmma = wmma_text(arena, f->atom);
   if (f->held) f->formulas = fragment_formulas(arena, &f->map);
@@ -223,19 +226,19 @@ static void fragments_prepare(Session *session) {
   session->prepared = f;
   if (!session_compares(session)) return;
   Atom *a = ARENA_NEW(session->frame, Atom);
-  const bool there = schedule_atom_is(&session->then.pictured, a);
+  const bool there = schedule_atom_is(&session->doc.then.pictured, a);
   if (there) atom_in_elements(a);
   if (!there)
     f->about_a = "A multiplies on plain FMA: no fragments";
   else if (str_equal(atom_ptx(session->frame, a), atom_ptx(session->frame, f->atom)))
     f->about_a = "the same in A";
   else
-    f->a = with_texts(session, look_at(session_view_state(session), a));
+    f->a = with_texts(session, look_at(chosen_of(session), state->pane, a));
 }
 
 // ---- drawing ------------------------------------------------------------------------------------
 
-static void draw_title(Canvas *canvas, Rect row, const Fragments *f, int picture,
+static void draw_title(Canvas *canvas, Rect row, const Fragments *f, FragmentsPicture picture,
                        const char *side) {
   static const char *const axes[ATOM_MATRICES] = {[ATOM_A] = "m×k",
                                                   [ATOM_B] = "k×n",
@@ -310,7 +313,8 @@ static void draw_load_picture(Canvas *canvas, Rect in, const Fragments *f) {
   fragments_draw_shuffle(canvas, in, f);
 }
 
-static void draw_side(Canvas *canvas, Rect in, const Fragments *f, int picture, const char *side) {
+static void draw_side(Canvas *canvas, Rect in, const Fragments *f, FragmentsPicture picture,
+                      const char *side) {
   draw_title(canvas, rect_take_top(&in, 1), f, picture, side);
   if (picture == PICTURE_WORDS)
     fragments_draw_words(canvas, in, f);
@@ -330,7 +334,7 @@ static void draw_side(Canvas *canvas, Rect in, const Fragments *f, int picture, 
 
 static bool shows_whole(const Session *session, Rect in) {
   const Fragments *f = session->prepared;
-  return picture_of(session_view_state_const(session)) == PICTURE_GRID && f->held && !f->a &&
+  return chosen_of(session)->picture == PICTURE_GRID && f->held && !f->a &&
          f->operand < ATOM_OPERANDS && in.rows >= FRAGMENTS_WHOLE_ROWS &&
          in.cols >= FRAGMENTS_WHOLE_COLS;
 }
@@ -339,12 +343,12 @@ static bool shows_whole(const Session *session, Rect in) {
 static void draw_instruction(Canvas *canvas, Rect in, const Session *session) {
   const Fragments *f = session->prepared;
   FragmentsWhole whole;
+  const FragmentsChosen origin = {.picture = chosen_of(session)->picture};
   draw_title(canvas, rect_take_top(&in, 1), f, PICTURES, NULL);
   Rect foot = rect_take_bottom(&in, 1);
   fragments_draw_element(canvas, foot, f);
   for (int i = 0; i < ATOM_OPERANDS; i++) {
-    ViewState state = {.pane = i, .mode = session_view_state_const(session)->mode};
-    whole.of[i] = i == (int)f->operand ? *f : look_at(&state, f->atom);
+    whole.of[i] = i == (int)f->operand ? *f : look_at(&origin, i, f->atom);
     Fragments *of = &whole.of[i];
     if (i == (int)f->operand || !of->held) continue;
     of->beside = true;
@@ -365,7 +369,7 @@ static void draw_instruction(Canvas *canvas, Rect in, const Session *session) {
 
 static void fragments_draw(Canvas *canvas, Rect in, const Session *session) {
   const Fragments *f = session->prepared;
-  int picture = picture_of(session_view_state_const(session));
+  const FragmentsPicture picture = chosen_of(session)->picture;
   if (shows_whole(session, in)) {
     draw_instruction(canvas, in, session);
     return;
@@ -382,14 +386,15 @@ static void fragments_draw(Canvas *canvas, Rect in, const Session *session) {
 // ---- keys ---------------------------------------------------------------------------------------
 
 static void set_element(Session *session, int row, int col) {
-  session_view_state(session)->cursor = row * FRAGMENTS_BASE + col;
+  chosen_of(session)->row = row;
+  chosen_of(session)->col = col;
 }
 
 // In the picture of ldmatrix a step goes along shared memory: to the next row, or the next chunk.
 static void step(Session *session, int rows, int cols) {
   Fragments f = look(session);
   if (!f.held) return;
-  int picture = picture_of(session_view_state(session));
+  const FragmentsPicture picture = chosen_of(session)->picture;
   bool loads = (picture == PICTURE_LOAD || picture == PICTURE_LOAD_TRANS) && f.memory.legal;
   if (loads) cols *= f.memory.chunk_elems;
   bool turned = loads && !f.memory.row_is_row;
@@ -401,10 +406,11 @@ static void fragments_move(Session *session, int delta) { step(session, delta, 0
 static void column_before(Session *s, const char *a) { (void)a, step(s, 0, -1); }
 static void column_after(Session *s, const char *a) { (void)a, step(s, 0, 1); }
 
-static void set_choice(Session *session, int index, bool f16_acc, int n) {
-  ViewState *state = session_view_state(session);
-  int choice = (index * 2 + f16_acc) * N_CHOICES + n / N_STEP;
-  state->mode = choice * PICTURES + picture_of(state);
+static void set_choice(Session *session, int index, bool f16_sums, int n) {
+  FragmentsChosen *chosen = chosen_of(session);
+  chosen->atom = index;
+  chosen->f16_sums = f16_sums;
+  chosen->n = n;
 }
 
 static void set_atom(Session *session, int index) {
@@ -418,12 +424,8 @@ static void set_atom_as(Session *session, const Atom *atom) {
       set_choice(session, i, atom->acc != atom_table[i].acc, atom->n_step ? atom->n : 0);
 }
 
-static void atom_next(Session *s, const char *a) {
-  (void)a, set_atom(s, atom_index(session_view_state(s)) + 1);
-}
-static void atom_before(Session *s, const char *a) {
-  (void)a, set_atom(s, atom_index(session_view_state(s)) - 1);
-}
+static void atom_next(Session *s, const char *a) { (void)a, set_atom(s, chosen_of(s)->atom + 1); }
+static void atom_before(Session *s, const char *a) { (void)a, set_atom(s, chosen_of(s)->atom - 1); }
 
 static void choose_atom(Session *session, const char *argument) {
   Diags diags = diags_new(session->frame);
@@ -443,7 +445,7 @@ static void choose_element(Session *session, const char *argument) {
   int64_t index[2];
   static const char *const names[] = {"A", "B", "C"};
   bool read = element_read(argument ? argument : "", names, &operand, index);
-  Fragments at = look_at(&(ViewState){.pane = pane_of(operand), .mode = state->mode}, f.atom);
+  Fragments at = look_at(chosen_of(session), pane_of(operand), f.atom);
   if (read && at.held && index[0] < at.map.rows && index[1] < at.n_cols) {
     state->pane = pane_of(operand);
     set_element(session, (int)index[0], (int)index[1]);
@@ -471,14 +473,13 @@ static void choose_lane(Session *session, const char *argument) {
 
 static void change_picture(Session *session, const char *argument) {
   (void)argument;
-  ViewState *state = session_view_state(session);
-  state->mode += (picture_of(state) + 1) % PICTURES - picture_of(state);
+  FragmentsChosen *chosen = chosen_of(session);
+  chosen->picture = (chosen->picture + 1) % PICTURES;
 }
 
-static void show_or_leave(Session *session, int picture) {
-  ViewState *state = session_view_state(session);
-  const int shown = picture_of(state);
-  state->mode += (shown == picture ? PICTURE_GRID : picture) - shown;
+static void show_or_leave(Session *session, FragmentsPicture picture) {
+  FragmentsChosen *chosen = chosen_of(session);
+  chosen->picture = chosen->picture == picture ? PICTURE_GRID : picture;
 }
 
 static void show_rows(Session *s, const char *a) { (void)a, show_or_leave(s, PICTURE_ROWS); }
@@ -489,14 +490,14 @@ static void show_relayout(Session *s, const char *a) {
 // The kernel's own atom, when it has one; where it stands at an ldmatrix, the picture of that.
 static void fragments_enter(Session *session) {
   const SubjectAtom own = session_atom(session);
-  ViewState *state = session_view_state(session);
   if (own.said) session_say(session, SAID_NOTE, "%s", own.said);
   if (!own.there) return;
   set_atom_as(session, &own.atom);
-  if (!session->subject) return;
-  const int picture = !own.loads ? PICTURE_GRID : own.trans ? PICTURE_LOAD_TRANS : PICTURE_LOAD;
-  state->mode += picture - picture_of(state);
-  state->pane = pane_of(own.operand);
+  if (!session->at.subject) return;
+  chosen_of(session)->picture = !own.loads  ? PICTURE_GRID
+                                : own.trans ? PICTURE_LOAD_TRANS
+                                            : PICTURE_LOAD;
+  session_view_state(session)->pane = pane_of(own.operand);
 }
 
 static int fragments_count(const Session *session) {
@@ -507,9 +508,7 @@ static const char *fragments_line(const Session *session, int i) {
   (void)session;
   return atom_table[i].name;
 }
-static int fragments_at(const Session *session) {
-  return atom_index(session_view_state_const(session));
-}
+static int fragments_at(const Session *session) { return chosen_of(session)->atom; }
 static void fragments_go(Session *session, int i) { set_atom(session, i); }
 
 static void fragments_click(Session *session, int what, int value) {
@@ -538,6 +537,7 @@ static const Action actions[] = {
 };
 
 const ViewBody fragments_view = {
+    .chosen_bytes = sizeof(FragmentsChosen),
     .shows_subject = true,
     .enter = fragments_enter,
     .prepare = fragments_prepare,

@@ -6,10 +6,9 @@
 // beside L2. o sets the order with and without CTA groups side by side.
 //
 // Where clusters claim their tiles by place every tile has the letter of its place on the chip, and
-// beside it stands what that does to the fetches of a turn (grid_places.h).
+// beside it stands what that does to the fetches of a turn (grid_view.h).
 //
-// ViewState: cursor is the window's number, mode = (blocks · COLOURS + colours) · GRID_SPANS +
-// span, where 0 blocks stand for BLOCKS_DEFAULT.
+// ViewState: cursor is the window's number.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -19,8 +18,7 @@
 #include "model/schedules/block_order.h"
 #include "tui/canvas/fmt.h"
 #include "tui/canvas/utf8.h"
-#include "tui/views/places/grid_facts.h"
-#include "tui/views/places/grid_places.h"
+#include "tui/views/places/grid_view.h"
 #include "tui/views/places/tiles.h"
 
 enum { BLOCKS_DEFAULT = 64 };
@@ -44,6 +42,12 @@ typedef enum Colours {
   COLOURS
 } Colours;
 
+typedef struct GridChosen {
+  GridSpan span;
+  Colours colours;
+  int blocks;  // of a window; 0: BLOCKS_DEFAULT
+} GridChosen;
+
 // The data of a frame: A and B when comparing, else B alone.
 typedef struct GridFrame {
   int n;
@@ -52,26 +56,19 @@ typedef struct GridFrame {
 
 // ---- what is chosen -----------------------------------------------------------------------------
 
-static GridSpan span_of(const ViewState *state) { return (GridSpan)(state->mode % GRID_SPANS); }
-static int blocks_of(const ViewState *state) {
-  int blocks = state->mode / GRID_SPANS / COLOURS;
-  return blocks ? blocks : BLOCKS_DEFAULT;
-}
-static Colours colours_of(const ViewState *state) {
-  return (Colours)(state->mode / GRID_SPANS % COLOURS);
+static GridChosen *chosen_of(const Session *session) { return view_chosen(session, &grid_view); }
+
+static int blocks_of(const GridChosen *chosen) {
+  return chosen->blocks ? chosen->blocks : BLOCKS_DEFAULT;
 }
 
-static void choose(ViewState *state, GridSpan span, Colours colours, int blocks) {
-  state->mode = (blocks * COLOURS + (int)colours) * GRID_SPANS + (int)span;
-}
-
-static bool all_waves(const Session *session, const ViewState *state) {
+static bool all_waves(const Session *session, const GridChosen *chosen) {
   bool large = session->cols >= WAVES_COLS && session->rows >= WAVES_ROWS;
-  return colours_of(state) == COLOURS_AUTO ? large : colours_of(state) == COLOURS_WAVES;
+  return chosen->colours == COLOURS_AUTO ? large : chosen->colours == COLOURS_WAVES;
 }
 
-static bool all_places(const ViewState *state, const Grid *grid) {
-  const Colours colours = colours_of(state);
+static bool all_places(const GridChosen *chosen, const Grid *grid) {
+  const Colours colours = chosen->colours;
   return grid_has_places(grid) && (colours == COLOURS_AUTO || colours == COLOURS_PLACES);
 }
 
@@ -102,19 +99,19 @@ static void mark_window(Arena *arena, GridHalf *half) {
 }
 
 static void prepare_half(Session *session, GridHalf *half, Side *side, const char *name) {
-  const ViewState *state = session_view_state(session);
-  *half = (GridHalf){.grid = side_grid(side), .name = name, .span = span_of(state)};
+  const GridChosen *chosen = chosen_of(session);
+  *half = (GridHalf){.grid = side_grid(side), .name = name, .span = chosen->span};
   half->counted = side->picture->model->resources.counted;
-  half->places = all_places(state, half->grid);
-  half->all_waves = !half->places && all_waves(session, state);
+  half->places = all_places(chosen, half->grid);
+  half->all_waves = !half->places && all_waves(session, chosen);
   half->l2_hit = side->picture->model->traffic.l2_hit;
-  half->spots = GRID_SPOTS / (session->comparing ? 2 : 1);
+  half->spots = GRID_SPOTS / (session->doc.comparing ? 2 : 1);
   const Grid *grid = half->grid;
   half->work = grid_work(session->frame, grid);
-  int blocks = blocks_of(state);
+  int blocks = blocks_of(chosen);
   int64_t ctas = grid_span_ctas(grid, half->span, blocks);
   half->n_windows = windows_of(grid, ctas);
-  half->at = clamp_index(state->cursor, half->n_windows);
+  half->at = clamp_index(session_view_state(session)->cursor, half->n_windows);
   for (int i = 0; i < GRID_SPANS; i++) {
     int64_t n = grid_span_ctas(grid, (GridSpan)i, blocks);
     half->window[i] = grid_window(session->frame, grid, half->at * ctas / n * n, n);
@@ -127,11 +124,11 @@ static void prepare_half(Session *session, GridHalf *half, Side *side, const cha
 
 static void grid_prepare(Session *session) {
   GridFrame *frame = ARENA_NEW(session->frame, GridFrame);
-  bool comparing = session->comparing;
+  bool comparing = session->doc.comparing;
   if (comparing)
-    prepare_half(session, &frame->half[frame->n++], &session->then,
-                 arena_printf(session->frame, "A %s", session->then_name));
-  prepare_half(session, &frame->half[frame->n++], &session->now, comparing ? "B now" : NULL);
+    prepare_half(session, &frame->half[frame->n++], &session->doc.then,
+                 arena_printf(session->frame, "A %s", session->doc.then_name));
+  prepare_half(session, &frame->half[frame->n++], &session->doc.now, comparing ? "B now" : NULL);
   session->prepared = frame;
 }
 
@@ -340,26 +337,32 @@ static void grid_draw(Canvas *canvas, Rect in, const Session *session) {
 
 // ---- keys ---------------------------------------------------------------------------------------
 
+static int64_t window_ctas(const Session *session, const Grid *grid) {
+  const GridChosen *chosen = chosen_of(session);
+  return grid_span_ctas(grid, chosen->span, blocks_of(chosen));
+}
+
 // The window of another length that holds the first CTA of this one.
 static void change_span(Session *session, GridSpan span, int blocks) {
   ViewState *state = session_view_state(session);
-  const Grid *grid = side_grid(&session->now);
-  int64_t ctas = grid_span_ctas(grid, span_of(state), blocks_of(state));
+  const Grid *grid = side_grid(&session->doc.now);
+  int64_t ctas = window_ctas(session, grid);
   int64_t first = clamp_index(state->cursor, windows_of(grid, ctas)) * ctas;
-  choose(state, span, colours_of(state), blocks);
+  chosen_of(session)->span = span;
+  chosen_of(session)->blocks = blocks;
   state->cursor = (int)(first / grid_span_ctas(grid, span, blocks));
 }
 
 static void grid_move(Session *session, int delta) {
-  const ViewState *state = session_view_state(session);
-  int span = (int)clamp_index((int64_t)span_of(state) + delta, GRID_SPANS);
-  change_span(session, (GridSpan)span, blocks_of(state));
+  const GridChosen *chosen = chosen_of(session);
+  int span = (int)clamp_index((int64_t)chosen->span + delta, GRID_SPANS);
+  change_span(session, (GridSpan)span, blocks_of(chosen));
 }
 
 static void step_window(Session *session, int64_t step) {
   ViewState *state = session_view_state(session);
-  const Grid *grid = side_grid(&session->now);
-  int64_t n = windows_of(grid, grid_span_ctas(grid, span_of(state), blocks_of(state)));
+  const Grid *grid = side_grid(&session->doc.now);
+  int64_t n = windows_of(grid, window_ctas(session, grid));
   state->cursor = (int)clamp_index(clamp_index(state->cursor, n) + step, n);
 }
 
@@ -370,32 +373,32 @@ static void window_last(Session *s, const char *a) { (void)a, step_window(s, INT
 
 // "waves on" and "waves off" say which; alone it is the other of both.
 static void colour_waves(Session *session, const char *argument) {
-  ViewState *state = session_view_state(session);
-  bool on = argument && *argument ? str_equal(argument, "on") : !all_waves(session, state);
-  choose(state, span_of(state), on ? COLOURS_WAVES : COLOURS_WINDOW, blocks_of(state));
+  GridChosen *chosen = chosen_of(session);
+  bool on = argument && *argument ? str_equal(argument, "on") : !all_waves(session, chosen);
+  chosen->colours = on ? COLOURS_WAVES : COLOURS_WINDOW;
 }
 
 // "places on" and "places off" say which; alone it is the other of both.
 static void colour_places(Session *session, const char *argument) {
-  ViewState *state = session_view_state(session);
-  const Grid *grid = side_grid(&session->now);
-  const bool on = argument && *argument ? str_equal(argument, "on") : !all_places(state, grid);
+  GridChosen *chosen = chosen_of(session);
+  const Grid *grid = side_grid(&session->doc.now);
+  const bool on = argument && *argument ? str_equal(argument, "on") : !all_places(chosen, grid);
   if (on && !grid_has_places(grid))
     session_say(session, SAID_ERROR,
                 "tiles have no place on the chip here: set TILE_ORDER=gpc on a GPU whose places "
                 "are known");
   else
-    choose(state, span_of(state), on ? COLOURS_PLACES : COLOURS_WINDOW, blocks_of(state));
+    chosen->colours = on ? COLOURS_PLACES : COLOURS_WINDOW;
 }
 
 // A as this schedule in row order, or in groups where it is in row order itself.
 static void toggle_order(Session *session, const char *argument) {
   (void)argument;
-  if (session->comparing) {
+  if (session->doc.comparing) {
     session_compare_off(session);
     return;
   }
-  Schedule other = session->now.pictured;
+  Schedule other = session->doc.now.pictured;
   const char *change = block_order_toggle(session->frame, &other);
   session_compare(session, &other, change);
 }
@@ -410,9 +413,8 @@ static void set_blocks(Session *session, const char *argument) {
 }
 
 static void scale_blocks(Session *session, bool more) {
-  const ViewState *state = session_view_state(session);
-  int blocks = blocks_of(state);
-  if (span_of(state) == GRID_SPAN_BLOCKS) blocks = more ? blocks * 2 : blocks / 2;
+  int blocks = blocks_of(chosen_of(session));
+  if (chosen_of(session)->span == GRID_SPAN_BLOCKS) blocks = more ? blocks * 2 : blocks / 2;
   if (blocks >= 1 && blocks <= GRID_WINDOW_MAX) change_span(session, GRID_SPAN_BLOCKS, blocks);
 }
 
@@ -432,13 +434,12 @@ static void say_cta(Session *session, const Grid *grid, int64_t index) {
 }
 
 static void go_to_cta(Session *session, const Grid *grid, int64_t index) {
-  ViewState *state = session_view_state(session);
-  state->cursor = (int)(index / grid_span_ctas(grid, span_of(state), blocks_of(state)));
+  session_view_state(session)->cursor = (int)(index / window_ctas(session, grid));
   say_cta(session, grid, index);
 }
 
 static void choose_cta(Session *session, const char *argument) {
-  const Grid *grid = side_grid(&session->now);
+  const Grid *grid = side_grid(&session->doc.now);
   char *end = NULL;
   long long index = argument ? strtoll(argument, &end, 10) : -1;
   if (!argument || end == argument || *end || index < 0 || index >= grid->n_ctas)
@@ -452,8 +453,8 @@ static void choose_cta(Session *session, const char *argument) {
 static void open_tile(Session *session, const char *argument) {
   (void)argument;
   const ViewState *state = session_view_state(session);
-  const Grid *grid = side_grid(&session->now);
-  int64_t ctas = grid_span_ctas(grid, span_of(state), blocks_of(state));
+  const Grid *grid = side_grid(&session->doc.now);
+  int64_t ctas = window_ctas(session, grid);
   GridCta cta = grid_cta(grid, clamp_index(state->cursor, windows_of(grid, ctas)) * ctas);
 
   tiles_of(session)->placed = true;
@@ -461,14 +462,14 @@ static void open_tile(Session *session, const char *argument) {
       (TraceAt){cta.row * grid->tile_m, cta.col * grid->tile_n, grid_k_range(grid, cta.split).begin,
                 grid->program->n_products - 1};
   view_show(session, view_find("tiles"));
-  session_view_state(session)->mode = 1;
+  tiles_chosen(session)->level = 1;
 }
 
 static void grid_click(Session *session, int what, int value) {
-  const Grid *grid = side_grid(&session->now);
+  const Grid *grid = side_grid(&session->doc.now);
   const GridOverview *o = &grid->overview;
   if (what == GRID_SPOT_SPAN && value >= 0 && value < GRID_SPANS)
-    change_span(session, (GridSpan)value, blocks_of(session_view_state(session)));
+    change_span(session, (GridSpan)value, blocks_of(chosen_of(session)));
   if (what == GRID_SPOT_CELL && value >= 0 && value < o->splits * o->rows * o->cols &&
       o->first[value] >= 0)
     go_to_cta(session, grid, o->first[value]);
@@ -495,6 +496,7 @@ static const Action actions[] = {
 };
 
 const ViewBody grid_view = {
+    .chosen_bytes = sizeof(GridChosen),
     .prepare = grid_prepare,
     .draw = grid_draw,
     .move = grid_move,

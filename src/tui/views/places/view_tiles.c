@@ -9,7 +9,7 @@
 // For attention there are two products, and p goes from S = Q·K to O = P·V and back: the score that
 // the cursor stands on becomes the element of P, so that one can be followed into the other.
 //
-// ViewState: pane is the operand (C, A, B), mode the level; the element is in Tiles.
+// ViewState: pane is the operand (C, A, B); the element is in Tiles.
 #include <stdio.h>
 #include <string.h>
 
@@ -35,9 +35,6 @@ typedef struct TilesFrame {
   TilesHalf half[2];
 } TilesFrame;
 
-static int level_of(const ViewState *state) {
-  return state->mode < 0 || state->mode >= TILES_LEVELS ? 0 : state->mode;
-}
 static AtomOperand operand_of(const ViewState *state) { return operands[state->pane % 3]; }
 
 // ---- preparing ----------------------------------------------------------------------------------
@@ -80,15 +77,14 @@ static int list_lines(Arena *arena, const TilesSide *side, bool rows, const int 
 }
 
 static void prepare_half(Session *session, TilesHalf *half, int index, const char *title) {
-  Side *side = index ? &session->now : &session->then;
+  Side *side = index ? &session->doc.now : &session->doc.then;
   const Grid *grid = side_grid(side);
   tiles_follow(tiles_of(session), index, side->picture, grid);
-  const ViewState *state = session_view_state(session);
   *half = (TilesHalf){.side = &tiles_of(session)->side[index],
                       .title = title,
-                      .level = level_of(state),
-                      .operand = operand_of(state),
-                      .spots = SPOTS / (session->comparing ? 2 : 1)};
+                      .level = tiles_chosen(session)->level,
+                      .operand = operand_of(session_view_state(session)),
+                      .spots = SPOTS / (session->doc.comparing ? 2 : 1)};
   mark_lines(session->frame, half);
   if (half->level == TILES_LEVELS - 1) {
     half->n_rows = list_lines(session->frame, half->side, true, &half->row);
@@ -103,7 +99,7 @@ static void prepare_half(Session *session, TilesHalf *half, int index, const cha
 
 static void tiles_prepare(Session *session) {
   TilesFrame *frame = ARENA_NEW(session->frame, TilesFrame);
-  bool comparing = session->comparing;
+  bool comparing = session->doc.comparing;
   prepare_half(session, &frame->half[comparing ? 1 : 0], 1, comparing ? "B" : NULL);
   if (comparing) prepare_half(session, &frame->half[0], 0, "A");
   frame->n = comparing ? 2 : 1;
@@ -243,8 +239,8 @@ static const Trace **traces(Arena *arena, const TilesHalf *half) {
 
 // The side that is edited, up to date: what the keys step by.
 static const TilesSide *present(Session *session) {
-  const Grid *grid = side_grid(&session->now);
-  tiles_follow(tiles_of(session), 1, session->now.picture, grid);
+  const Grid *grid = side_grid(&session->doc.now);
+  tiles_follow(tiles_of(session), 1, session->doc.now.picture, grid);
   return &tiles_of(session)->side[1];
 }
 
@@ -255,12 +251,11 @@ static int64_t stepped(int64_t value, int64_t step, int64_t extent) {
 
 // `down` and `right` in steps of what stands out at this level.
 static void step(Session *session, int down, int right) {
-  const ViewState *state = session_view_state(session);
   const TilesSide *side = present(session);
-  const TilesRegion *out = &side->region[level_of(state) + 1];
+  const TilesRegion *out = &side->region[tiles_chosen(session)->level + 1];
   const TilesRegion *all = &side->region[0];
   TraceAt *at = &tiles_of(session)->at;
-  AtomOperand operand = operand_of(state);
+  AtomOperand operand = operand_of(session_view_state(session));
   if (operand == ATOM_B)
     at->k = stepped(at->k, down * out->ks, all->ks);
   else
@@ -276,17 +271,17 @@ static void step_left(Session *s, const char *a) { (void)a, step(s, 0, -1); }
 static void step_right(Session *s, const char *a) { (void)a, step(s, 0, 1); }
 
 static void change_level(Session *session, int level) {
-  if (level >= 0 && level < TILES_LEVELS) session_view_state(session)->mode = level;
+  if (level >= 0 && level < TILES_LEVELS) tiles_chosen(session)->level = level;
 }
 
 static void zoom_in(Session *session, const char *argument) {
   (void)argument;
-  change_level(session, level_of(session_view_state(session)) + 1);
+  change_level(session, tiles_chosen(session)->level + 1);
 }
 
 static void zoom_out(Session *session, const char *argument) {
   (void)argument;
-  change_level(session, level_of(session_view_state(session)) - 1);
+  change_level(session, tiles_chosen(session)->level - 1);
 }
 
 static void next_operand(Session *session, const char *argument) {
@@ -375,20 +370,20 @@ static void element(Session *session, const char *argument) {
     choose_element(session, argument);
     return;
   }
-  session->prompt = PROMPT_FIELD;
-  session->field.history = NULL;
-  textfield_set(&session->field, "");
+  session->prompt.kind = PROMPT_FIELD;
+  session->prompt.field.history = NULL;
+  textfield_set(&session->prompt.field, "");
 }
 
 static void tiles_typed(Session *session, TextFieldResult result) {
-  if (result == TEXTFIELD_ACCEPTED && session->field.text[0])
-    choose_element(session, session->field.text);
+  if (result == TEXTFIELD_ACCEPTED && session->prompt.field.text[0])
+    choose_element(session, session->prompt.field.text);
 }
 
 // A click chooses; one on what is chosen already goes a tier down.
 static void click_cell(Session *session, int64_t value) {
   const TilesSide *side = present(session);
-  int level = level_of(session_view_state(session));
+  int level = tiles_chosen(session)->level;
   const TilesRegion *region = &side->region[level];
   int64_t row = region->row + value / region->cols, col = region->col + value % region->cols;
   if (level == 0) {
@@ -405,7 +400,7 @@ static void click_cell(Session *session, int64_t value) {
 }
 
 static void tiles_click(Session *session, int what, int value) {
-  const TilesRegion *region = &present(session)->region[level_of(session_view_state(session))];
+  const TilesRegion *region = &present(session)->region[tiles_chosen(session)->level];
   if (what == TILES_SPOT_CELL) click_cell(session, value);
   if (what == TILES_SPOT_K && value >= 0 && value < region->ks)
     tiles_of(session)->at.k = region->k + value;
@@ -427,7 +422,7 @@ static const Action actions[] = {
 static void tiles_enter(Session *session) {
   static const unsigned char level_above[NEST_GROUP_COUNT] = {
       [NEST_BLOCK] = 1, [NEST_WARP] = 2, [NEST_THREAD] = 3, [NEST_ATOM] = 3, [NEST_REGISTER] = 4};
-  const ViewState *state = &session->state[view_find("explore")];
+  const ViewState *state = &session->at.state[view_find("explore")];
   const Nest *nest = explore_nest(session);
   if (state->pane != 1 || state->cursor >= nest->n_rows) return;
   int above = level_above[nest->row[state->cursor].group];
@@ -435,6 +430,7 @@ static void tiles_enter(Session *session) {
 }
 
 const ViewBody tiles_view = {
+    .chosen_bytes = sizeof(TilesChosen),
     .state_bytes = sizeof(Tiles),
     .open = tiles_init,
     .close = tiles_done,

@@ -73,7 +73,7 @@ static const char *shorten(const Layout *layout, const Knob *knob, const char *v
 
 // "2", or "(2)" where it follows by auto.
 static const char *value_text(const Layout *layout, KnobId knob) {
-  const Schedule *schedule = &layout->session->now.schedule;
+  const Schedule *schedule = &layout->session->doc.now.schedule;
   const char *value = knob_value_text(layout->arena, schedule, knob);
   return knob_is_auto(schedule, knob) ? arena_printf(layout->arena, "(%s)", value) : value;
 }
@@ -94,7 +94,7 @@ static void write_texts(Layout *layout) {
 
 static void place(Layout *layout, KnobId knob, int row, int col) {
   Explore *explore = layout->explore;
-  const bool off = knob_at_rest(&layout->session->now.schedule, knob);
+  const bool off = knob_at_rest(&layout->session->doc.now.schedule, knob);
   explore->cell[explore->n_cells++] = (KnobCell){knob, row, col, off, layout->text[knob]};
   layout->placed[knob] = true;
 }
@@ -217,14 +217,14 @@ static void place_seat(Layout *layout, KnobId knob) {
 static bool comes_again(const Layout *layout, int class, int from) {
   const Nest *nest = layout->explore->nest;
   bool again = false;
-  const Program *program = layout->session->now.picture->model->program;
+  const Program *program = session_model(layout->session)->program;
   for (int i = from; program_main(program)->n_roles && i < nest->n_rows; i++)
     again |= class_of(nest->row[i].group) == class;
   return again;
 }
 
 static void add_nest(Layout *layout) {
-  const Picture *picture = layout->session->now.picture;
+  const Picture *picture = layout->session->doc.now.picture;
   const Nest *nest = layout->explore->nest;
   int begin[CLASSES], last_class = -1, main_kernel = picture->model->program->main_kernel;
   bool flowed[CLASSES] = {false};
@@ -272,7 +272,7 @@ static bool has_cell(const Explore *explore, KnobId knob) {
 // Puts the knobs that are not shown behind those that are.
 static void add_rest(Layout *layout) {
   Explore *explore = layout->explore;
-  const Schedule *now = &layout->session->now.schedule;
+  const Schedule *now = &layout->session->doc.now.schedule;
   for (int i = 0; i < KNOB_COUNT; i++)
     if (knob_is_used((KnobId)i, now) && !has_cell(explore, (KnobId)i))
       explore->cell[explore->n_cells + explore->n_rest++] =
@@ -280,7 +280,7 @@ static void add_rest(Layout *layout) {
 }
 
 const Nest *explore_nest_in(const Session *session, int cols) {
-  const Picture *picture = session->now.picture;
+  const Picture *picture = session->doc.now.picture;
   return cols >= LISTING ? &picture->listing : &picture->nest;
 }
 

@@ -10,9 +10,9 @@ enum { CHANGE_ROWS_MIN = 5, CODE_ROWS_MIN = 4, KERNEL_ROWS_MIN = 6 };
 
 // The lines that the last change took and brought.
 static void draw_last_change(Canvas *canvas, Rect in, const Session *session) {
-  const TextDiff *diff = session->now.picture->diff;
+  const TextDiff *diff = session->doc.now.picture->diff;
   if (!diff || in.rows < CHANGE_ROWS_MIN || diff->n_added + diff->n_removed == 0) return;
-  bool fresh = session->change == CHANGE_FRESH;
+  bool fresh = session->at.change == CHANGE_FRESH;
   canvas_printf(canvas, in, 0, 1, STYLE_HEADER, "LAST CHANGE  +%d -%d lines", diff->n_added,
                 diff->n_removed);
   for (int i = 0, row = 1; i < diff->n_lines && row < in.rows; i++) {
@@ -46,7 +46,7 @@ static void draw_code(Canvas *canvas, Rect in, const SourcePart *code) {
 static bool is_pointed_at(const Session *session, const SourceLine *line) {
   const Explore *explore = session->prepared;
   if (!line->text || !line->text[strspn(line->text, " ")]) return false;
-  if (session_view_state_const(session)->pane == 0) return line->knob == session->knob;
+  if (session_view_state_const(session)->pane == 0) return line->knob == session->at.knob;
   for (int i = 0; i < explore->code.n; i++)
     if (explore->code.line[i].number == line->number) return true;
   return false;
@@ -60,7 +60,7 @@ static int first_of_kernel(const Session *session, int rows, bool *points) {
   for (int i = 0; i < part->n && (at < first || at >= first + rows); i++)
     if ((at < 0 || i >= first) && is_pointed_at(session, &part->line[i])) at = i;
   bool seen = at >= first && at < first + rows;
-  *points = at >= 0 && (seen || !session->arrived);
+  *points = at >= 0 && (seen || !session->at.arrived);
   return *points && !seen ? view_scroll(at + rows / 4, part->n, rows) : first;
 }
 
@@ -77,7 +77,7 @@ static void draw_kernel(Canvas *canvas, Rect in, const Session *session) {
   col = canvas_printf(canvas, head, 0, col + 2, STYLE_DIM, "lines %d to %d of %d",
                       part->first + first, part->first + first + n - 1, part->n_all);
   if (points && session_view_state_const(session)->pane == 0)
-    canvas_printf(canvas, head, 0, col, STYLE_DIM, ", ▸ by %s", knob_table[session->knob].name);
+    canvas_printf(canvas, head, 0, col, STYLE_DIM, ", ▸ by %s", knob_table[session->at.knob].name);
   for (int i = 0; i < n; i++) {
     const SourceLine *line = &part->line[first + i];
     Rect row = {in.row + i, in.col, 1, in.cols};
@@ -103,12 +103,12 @@ void explore_draw_kernel(Canvas *canvas, Rect in, const Session *session) {
 // Without an access to draw the card's place has the kernel.
 void explore_draw_below(Canvas *canvas, Rect in, const Session *session) {
   const Explore *explore = session->prepared;
-  const bool fresh = session->change == CHANGE_FRESH && session->now.picture->diff;
+  const bool fresh = session->at.change == CHANGE_FRESH && session->doc.now.picture->diff;
   const bool reads = explore->code.n && !fresh;
   const bool here = has_kernel(in, explore) && session_site(session);
   if (reads && !here)
     draw_code(canvas, in, &explore->code);
-  else if (!reads && session->change != CHANGE_GONE && session->now.picture->diff)
+  else if (!reads && session->at.change != CHANGE_GONE && session->doc.now.picture->diff)
     draw_last_change(canvas, in, session);
   else if (here)
     draw_kernel(canvas, in, session);

@@ -33,11 +33,11 @@ static void draw_legend(Canvas *canvas, Rect in, const BankMap *map, bool folded
 
 // "8 → ": what this access cost before the last change.
 static int draw_before(Canvas *canvas, Rect in, int col, const Session *session, const Site *site) {
-  const Picture *picture = session->now.picture;
-  if (!picture->has_before || session->change == CHANGE_GONE) return col;
-  int before = picture->before_wavefronts[session->site];
+  const Picture *picture = session->doc.now.picture;
+  if (!picture->has_before || session->at.change == CHANGE_GONE) return col;
+  int before = picture->before_wavefronts[session->at.site];
   if (before < 0 || before == site->count.wavefronts) return col;
-  Style style = session->change == CHANGE_FRESH ? STYLE_CHANGED : STYLE_DIM;
+  Style style = session->at.change == CHANGE_FRESH ? STYLE_CHANGED : STYLE_DIM;
   return canvas_printf(canvas, in, 1, col, style, "%d %s ", before, canvas->ascii ? "->" : "→");
 }
 
@@ -51,10 +51,11 @@ static void draw_card_head(Canvas *canvas, Rect in, const Session *session, cons
   card_verdict(&site->count, verdict, &style);
   col = canvas_text(canvas, in, 1, col, style, verdict) + 2;
   if (!site->count.known) return;
-  int other = session->comparing ? session_matching_site(session, session->then.picture) : -1;
+  int other =
+      session->doc.comparing ? session_matching_site(session, session->doc.then.picture) : -1;
   if (other >= 0)
     col = canvas_printf(canvas, in, 1, col, STYLE_SIDE_A, "A %d %s B ",
-                        session->then.picture->model->site[other].count.wavefronts,
+                        session->doc.then.picture->model->site[other].count.wavefronts,
                         canvas->ascii ? "->" : "→");
   else
     col = draw_before(canvas, in, col, session, site);
@@ -66,7 +67,7 @@ static void draw_card_head(Canvas *canvas, Rect in, const Session *session, cons
 
 // Without slabs, why they would pay; with slabs that no lane touches, who does.
 static void draw_no_site(Canvas *canvas, Rect in, const Session *session) {
-  const Program *program = session->now.picture->model->program;
+  const Program *program = session_model(session)->program;
   bool slabs = program_buffer(program, ROLE_SLAB_A) || program_buffer(program, ROLE_SLAB_B);
   canvas_text(canvas, in, 0, 0, STYLE_HEADER,
               slabs ? "NO LANE USES SHARED MEMORY" : "NO SHARED MEMORY YET");
@@ -102,7 +103,7 @@ static void draw_global(Canvas *canvas, Rect in, const Session *session, const G
   sectors_map(&map, site->compiled, site->addr);
   draw_global_head(canvas, in, session, site);
   rect_take_top(&in, 2);
-  bool bare = session->now.picture->model->n_sites == 0;
+  bool bare = session_model(session)->n_sites == 0;
   const char *said = sector_card_say(session->frame, site);
   int spare = !site->count.known ? 0 : bare && in.rows > 12 ? 8 : in.rows > 10 ? 2 : 0;
   int rows = sector_card_draw(canvas, (Rect){in.row, in.col, in.rows - spare, in.cols}, &map);
@@ -122,7 +123,7 @@ static void draw_site(Canvas *canvas, Rect in, const Session *session, const Sit
   enum { LEGEND = 2 };
   const Explore *explore = session->prepared;
   const ExploreOwn *own = view_own(session, &explore_view);
-  const BankMap *map = &session->now.picture->map[session->site];
+  const BankMap *map = &session->doc.now.picture->map[session->at.site];
   const int why = explore->reason ? canvas_wrap_rows(explore->reason, in.cols) : 0;
   const bool folds = card_folds(map, in.rows - why);
   const int spare = in.rows >= CARD_ROWS_MIN + why + LEGEND + 2 ? why + LEGEND

@@ -44,7 +44,7 @@ static void add_change(Str *out, const Session *session, int *left, const char *
 // Counted from what FIT says: the compiler's registers, where it was asked, and what the change
 // adds to them by the model.
 static Resources expected_resources(const Session *session, const Trial *trial) {
-  const Picture *picture = session->now.picture;
+  const Picture *picture = session->doc.now.picture;
   const Resources *fit = &picture->model->resources, *guess = &picture->estimate->resources;
   if (!fit->counted) return trial->resources;
   int registers = fit->n_registers + trial->resources.n_registers - guess->n_registers;
@@ -73,19 +73,19 @@ static void add_promise(Str *out, const Session *session, int *left, const Promi
 }
 
 static Promise promise_here(const Session *session, const Trial *trial) {
-  const Estimate own = session_stand_in(session, session->now.picture->estimate);
-  return promise_of(&session->results, &session->now.pictured, &own, trial);
+  const Estimate own = session_stand_in(session, session->doc.now.picture->estimate);
+  return promise_of(&session->background.results, &session->doc.now.pictured, &own, trial);
 }
 
 static void add_effects(Str *out, const Session *session, const Trial *trial, int most) {
-  const Model *now = session->now.picture->estimate;
+  const Model *now = session->doc.now.picture->estimate;
   size_t before = out->length;
   const Promise promise = promise_here(session, trial);
   add_promise(out, session, &most, &promise);
   add_change(out, session, &most, "shared",
              traffic_per_kfma(&now->traffic, now->traffic.shared_clocks),
              traffic_per_kfma(&trial->traffic, trial->traffic.shared_clocks), " clk/kFMA");
-  const Resources *fit = &session->now.picture->model->resources;
+  const Resources *fit = &session_model(session)->resources;
   const Resources after = expected_resources(session, trial);
   add_change(out, session, &most, fit->counted ? "registers" : "est. registers", fit->n_registers,
              after.n_registers, fit->counted ? " est." : "");
@@ -94,7 +94,7 @@ static void add_effects(Str *out, const Session *session, const Trial *trial, in
 }
 
 static const char *trial_value(Arena *arena, const Session *session, const Trial *trial) {
-  Schedule schedule = session->now.schedule;
+  Schedule schedule = session->doc.now.schedule;
   schedule.value[trial->knob] = trial->value;
   return knob_value_text(arena, &schedule, trial->knob);
 }
@@ -115,19 +115,19 @@ static void add_trial(Str *out, const Session *session, const Trial *trial, cons
 static const char *say_neighbours(Arena *arena, const Session *session) {
   const bool wraps = session->rows >= WRAP_SCREEN;
   const char *gap = wraps ? "\n" : "   ";
-  const Advice *advice = session->advice;
+  const Advice *advice = session->background.advice;
   for (int most = EFFECTS;; most--) {
     Str out = str_new(arena);
-    add_trial(&out, session, advice_find(advice, session->knob, -1), "◀", gap, most);
-    add_trial(&out, session, advice_find(advice, session->knob, +1), "▶", gap, most);
+    add_trial(&out, session, advice_find(advice, session->at.knob, -1), "◀", gap, most);
+    add_trial(&out, session, advice_find(advice, session->at.knob, +1), "▶", gap, most);
     if (most == 1 || canvas_wrap_rows(out.text, session->cols - 2) <= 1 + wraps) return out.text;
   }
 }
 
 static void explain_knob(Arena *arena, const Session *session, Explore *explore) {
-  const Knob *knob = &knob_table[session->knob];
-  const char *follows = knob_is_auto(&session->now.schedule, session->knob)
-                            ? arena_printf(arena, " (auto: %s)", knob_auto_text(session->knob))
+  const Knob *knob = &knob_table[session->at.knob];
+  const char *follows = knob_is_auto(&session->doc.now.schedule, session->at.knob)
+                            ? arena_printf(arena, " (auto: %s)", knob_auto_text(session->at.knob))
                             : "";
   say(explore, STYLE_TEXT, arena_printf(arena, "%s%s: %s", knob->name, follows, knob->help));
   say(explore, STYLE_DIM, say_neighbours(arena, session));
@@ -136,7 +136,7 @@ static void explain_knob(Arena *arena, const Session *session, Explore *explore)
 // "LDS.128: 8 wavefronts (ideal 4) × 32 per slab × 8 warps = 2048 of 2752"; where not every warp or
 // iteration pays that, "LDS.128: 8 wavefronts (ideal 4) at most, 1840 of 2752 per slab".
 static void explain_site(Arena *arena, const Session *session, Explore *explore, int index) {
-  const Picture *picture = session->now.picture;
+  const Picture *picture = session->doc.now.picture;
   if (index >= picture->model->n_sites) {
     const GlobalSite *global = &picture->model->global.site[index - picture->model->n_sites];
     if (global->count.known) say(explore, STYLE_DIM, sector_card_say(arena, global));
@@ -203,8 +203,8 @@ static void explain_row(Arena *arena, const Session *session, Explore *explore) 
 }
 
 const Trial *explore_best(const Session *session) {
-  const Estimate own = session_stand_in(session, session->now.picture->estimate);
-  return promise_best(&session->results, session->advice, &own);
+  const Estimate own = session_stand_in(session, session->doc.now.picture->estimate);
+  return promise_best(&session->background.results, session->background.advice, &own);
 }
 
 static void explain_best(Arena *arena, const Session *session, Explore *explore) {
@@ -242,18 +242,18 @@ static void explain_better(Arena *arena, const Session *session, Explore *explor
 
 // Says what has been made of the rung: "since rung 11: CELL_GROUP 0 → 4, FM 8 → 4".
 static void explain_edits(Arena *arena, const Session *session, Explore *explore) {
-  const Schedule *own = &session_rung(session)->schedule, *now = &session->now.schedule;
+  const Schedule *own = &session_rung(session)->schedule, *now = &session->doc.now.schedule;
   Str out = str_new(arena);
   for (int i = 0; i < KNOB_COUNT; i++)
     if (schedule_differs(own, now, (KnobId)i))
       str_printf(&out, "%s%s %s %s %s", out.length ? ", " : "", knob_table[i].name,
                  knob_value_text(arena, own, (KnobId)i), session->ascii ? "->" : "→",
                  knob_value_text(arena, now, (KnobId)i));
-  say(explore, STYLE_DIM, arena_printf(arena, "since rung %d: %s", session->rung, out.text));
+  say(explore, STYLE_DIM, arena_printf(arena, "since rung %d: %s", session->doc.rung, out.text));
 }
 
 static void explain_legality(Arena *arena, const Session *session, Explore *explore) {
-  if (session->now.reasons)
+  if (session->doc.now.reasons)
     say(explore, STYLE_WARN,
         arena_printf(arena,
                      "The screen shows the last legal schedule. %s repairs this one, %s takes it "
@@ -261,13 +261,13 @@ static void explain_legality(Arena *arena, const Session *session, Explore *expl
                      view_key_name(session, "fix"), view_key_name(session, "undo")));
   else
     explain_better(arena, session, explore);
-  if (!session->now.reasons) explain_best(arena, session, explore);
+  if (!session->doc.now.reasons) explain_best(arena, session, explore);
 }
 
 static void explain_card(Arena *arena, const Session *session, Explore *explore) {
   const Site *site = session_site(session);
   if (!site) return;
-  explore->reason = bank_reason(arena, site, &session->now.picture->map[session->site]);
+  explore->reason = bank_reason(arena, site, &session->doc.now.picture->map[session->at.site]);
   const char *remedy = bank_remedy(arena, session, site);
   if (explore->reason && remedy)
     explore->reason = arena_printf(arena, "%s %s", explore->reason, remedy);
@@ -278,7 +278,7 @@ void explore_explain(Arena *arena, const Session *session, Explore *explore) {
   const bool roomy = session->rows >= WRAP_SCREEN,
              of_knob = session_view_state_const(session)->pane == 0;
   const bool small = session->rows < STORY_SCREEN;
-  const bool first = holds && session->arrived && of_knob && !roomy && !small;
+  const bool first = holds && session->at.arrived && of_knob && !roomy && !small;
   if (first) {
     say(explore, STYLE_TEXT, session_rung(session)->line);
     explore->sentence[0].whole = true;

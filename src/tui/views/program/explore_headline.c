@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "model/ir/program.h"
 #include "tui/canvas/fmt.h"
 #include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"
@@ -44,14 +43,14 @@ typedef struct Limits {
 
 // The speed to hold against what the units allow.
 static double speed_here(const Session *session) {
-  const Timed *timed = results_find(&session->results, &session->now.schedule);
+  const Timed *timed = results_find(&session->background.results, &session->doc.now.schedule);
   if (timed && timed->ok) return timed->tflops;
-  const Estimate estimate = session_estimate(session, session->now.picture->estimate);
+  const Estimate estimate = session_estimate(session, session->doc.now.picture->estimate);
   return estimate.by == ESTIMATE_CLOCK ? estimate.tflops : (double)NAN;
 }
 
 static Limits find_limits(const Session *session) {
-  const Model *model = session->now.picture->model;
+  const Model *model = session_model(session);
   const Traffic *traffic = &model->traffic;
   Limits limits = {.first = -1, .atom = program_atom(model->program) != NULL};
   limits.n = traffic_units(traffic, limits.atom, limits.unit);
@@ -70,7 +69,7 @@ static Limits find_limits(const Session *session) {
 // "limited by shared memory: 11.5 clk, FMA needs 8".
 static const char *unit_said(Arena *arena, const Session *session, const Limits *limits,
                              bool brief) {
-  const Traffic *traffic = &session->now.picture->model->traffic;
+  const Traffic *traffic = &session_model(session)->traffic;
   char first[FMT_MAX], needs[FMT_MAX];
   const char *name = unit_words(limits->first, limits->atom);
   fmt_figure(first, traffic_per_kfma(traffic, limits->unit[limits->first].clocks));
@@ -125,7 +124,7 @@ static const char *bytes_cause(Arena *arena, const char *from, double flop_per_b
 }
 
 static const char *cause_said(Arena *arena, const Session *session) {
-  const Model *model = session->now.picture->model;
+  const Model *model = session_model(session);
   const Limits limits = find_limits(session);
   if (limits.first < 0) return "";
   if (limits.waits)
@@ -161,14 +160,15 @@ static int draw_a(Canvas *canvas, Rect in, double tflops) {
 }
 
 static int draw_timed_a(Canvas *canvas, Rect in, const Session *session, Origin origin) {
-  const Timed *a =
-      session->comparing ? results_find(&session->results, &session->then.schedule) : NULL;
+  const Timed *a = session->doc.comparing
+                       ? results_find(&session->background.results, &session->doc.then.schedule)
+                       : NULL;
   return draw_a(canvas, in, a && a->ok && a->origin == origin ? a->tflops : (double)NAN);
 }
 
 static int draw_estimated_a(Canvas *canvas, Rect in, const Session *session, EstimateBy by) {
-  if (!session->comparing) return 1;
-  const Estimate a = session_estimate(session, session->then.picture->estimate);
+  if (!session->doc.comparing) return 1;
+  const Estimate a = session_estimate(session, session->doc.then.picture->estimate);
   return draw_a(canvas, in, a.by == by ? a.tflops : (double)NAN);
 }
 
@@ -182,7 +182,7 @@ static int draw_timed(Canvas *canvas, Rect in, const Session *session, const Tim
                       results_said(timed));
   if (!(timed->ratio > 0) || col + RATIO_COLS > in.cols) return col;
   return canvas_printf(canvas, in, 0, col, STYLE_TEXT, " · %s of %s", fmt_ratio(b, timed->ratio),
-                       schedule_reference(&session->now.pictured));
+                       schedule_reference(&session->doc.now.pictured));
 }
 
 // "36.5 TFLOP/s clock ±10 %"; "44.3 TFLOP/s stand-in ±17 % on 212 points" until it is compiled. As
@@ -202,7 +202,7 @@ static int draw_estimated(Canvas *canvas, Rect in, int col, int end, const Estim
 
 // "clock 36.1 ±10 %" beside what was timed.
 static void say_beside(const Session *session, char out[ESTIMATE_SAID_BYTES]) {
-  const Estimate estimate = session_estimate(session, session->now.picture->estimate);
+  const Estimate estimate = session_estimate(session, session->doc.now.picture->estimate);
   char figure[FMT_MAX], error[ESTIMATE_SAID_BYTES];
   out[0] = '\0';
   if (estimate.by)
@@ -212,9 +212,9 @@ static void say_beside(const Session *session, char out[ESTIMATE_SAID_BYTES]) {
 
 // Draws the number; returns the column behind it.
 static int draw_number(Canvas *canvas, Rect in, const Session *session, int limit_cols) {
-  const Timed *timed = results_find(&session->results, &session->now.schedule);
+  const Timed *timed = results_find(&session->background.results, &session->doc.now.schedule);
   if (!timed) {
-    const Estimate estimate = session_estimate(session, session->now.picture->estimate);
+    const Estimate estimate = session_estimate(session, session->doc.now.picture->estimate);
     const int col = draw_estimated_a(canvas, in, session, estimate.by);
     return draw_estimated(canvas, in, col, in.cols - limit_cols - GAP, &estimate);
   }
@@ -266,9 +266,10 @@ static void draw_timed_where(Canvas *canvas, Rect in, const Session *session, co
 // "no record; rung 6 is 1 knob off"
 static void draw_nearest(Canvas *canvas, Rect in, const Session *session) {
   int distance, rung = 0;
-  const Timed *nearest = results_nearest(&session->results, &session->now.schedule, &distance);
+  const Timed *nearest =
+      results_nearest(&session->background.results, &session->doc.now.schedule, &distance);
   if (!nearest) {
-    bool nowhere = session->worker.gpu_error[0] || !session->worker.present;
+    bool nowhere = session->background.worker.gpu_error[0] || !session->background.worker.present;
     char name[KEY_PRINT_MAX];
     Key key = keymap_key(session->keymap, "explore", "bench");
     int col = canvas_text(canvas, in, 0, 1, STYLE_DIM, "never timed; ");
@@ -278,24 +279,25 @@ static void draw_nearest(Canvas *canvas, Rect in, const Session *session) {
       canvas_printf(canvas, in, 0, col, STYLE_DIM, "%s times it", key_print(key, name));
     return;
   }
-  while (rung < session->ladder->n_rungs &&
-         !schedule_same(&session->ladder->rung[rung].schedule, &nearest->schedule))
+  while (rung < session->doc.ladder->n_rungs &&
+         !schedule_same(&session->doc.ladder->rung[rung].schedule, &nearest->schedule))
     rung++;
   char name[24] = "the nearest", text[64];
-  if (rung < session->ladder->n_rungs) snprintf(name, sizeof name, "rung %d", rung);
+  if (rung < session->doc.ladder->n_rungs) snprintf(name, sizeof name, "rung %d", rung);
   snprintf(text, sizeof text, "no record; %s is %d knob%s off", name, distance, plural_s(distance));
   canvas_fit(canvas, in, 0, 1, in.cols - 1, ALIGN_LEFT, STYLE_DIM, text);
 }
 
 static void draw_where(Canvas *canvas, Rect in, const Session *session) {
-  const Timed *timed = results_find(&session->results, &session->now.schedule);
+  const Timed *timed = results_find(&session->background.results, &session->doc.now.schedule);
   if (timed && !timed->ok)
     canvas_fit(canvas, in, 0, 1, in.cols - 1, ALIGN_LEFT, STYLE_TEXT,
                timed->error ? timed->error : "");
   else if (timed)
     draw_timed_where(canvas, in, session, timed);
-  else if (session->worker.line[0])
-    canvas_fit(canvas, in, 0, 1, in.cols - 1, ALIGN_LEFT, STYLE_DIM, session->worker.line);
+  else if (session->background.worker.line[0])
+    canvas_fit(canvas, in, 0, 1, in.cols - 1, ALIGN_LEFT, STYLE_DIM,
+               session->background.worker.line);
   else
     draw_nearest(canvas, in, session);
 }

@@ -9,7 +9,6 @@
 
 #include "base/str.h"
 #include "base/whole.h"
-#include "model/ir/program.h"
 #include "tui/canvas/fmt.h"
 #include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"
@@ -30,11 +29,12 @@ typedef struct Clocks {
 // stand beside estimates and counts beside counts; where the compiler has counted only what is
 // there now, what depends on registers has no "before".
 static PictureNumbers before_of(const Session *session) {
-  const Picture *picture = session->now.picture, *a = session->then.picture;
+  const Picture *picture = session->doc.now.picture, *a = session->doc.then.picture;
   PictureNumbers now = picture_numbers(picture->model), old = picture->before;
   PictureNumbers guess = picture->before_estimate;
-  if (!session->comparing && (!picture->has_before || session->change == CHANGE_GONE)) return now;
-  if (session->comparing) {
+  if (!session->doc.comparing && (!picture->has_before || session->at.change == CHANGE_GONE))
+    return now;
+  if (session->doc.comparing) {
     old = picture_numbers(a->model);
     guess = picture_numbers(a->estimate);
   }
@@ -57,7 +57,7 @@ static void sort_clocks(Clocks *clocks, int n) {
 
 // A changed figure is bright until the next key, then like the others with the old one beside it.
 static Style changed_style(const Session *session, Style style) {
-  return session->comparing || session->change == CHANGE_FRESH ? STYLE_CHANGED : style;
+  return session->doc.comparing || session->at.change == CHANGE_FRESH ? STYLE_CHANGED : style;
 }
 
 static int draw_change(Canvas *canvas, Rect in, int row, int col, const Session *session,
@@ -116,9 +116,9 @@ static int draw_unknown(Canvas *canvas, Rect in, int col, const Clocks *clocks, 
 
 // The clocks of each unit, now and before, in the order of traffic_units().
 static int find_clocks(const Session *session, bool per_slab, Clocks clocks[TRAFFIC_UNITS]) {
-  const Traffic *now = &session->now.picture->model->traffic;
+  const Traffic *now = &session_model(session)->traffic;
   const PictureNumbers before = before_of(session);
-  const bool atom = program_atom(session->now.picture->model->program) != NULL;
+  const bool atom = program_atom(session_model(session)->program) != NULL;
   TrafficUnit unit[TRAFFIC_UNITS], was[TRAFFIC_UNITS];
   const int n = traffic_units(now, atom, unit);
   traffic_units(&before.traffic, atom, was);
@@ -144,7 +144,7 @@ void explore_draw_limit(Canvas *canvas, Rect in, const Session *session) {
   Clocks clocks[TRAFFIC_UNITS];
   const int n = find_clocks(session, own->per_slab, clocks);
   sort_clocks(clocks, n);
-  const bool power = traffic_power_limits(&session->now.picture->model->traffic);
+  const bool power = traffic_power_limits(&session_model(session)->traffic);
   int col = canvas_text(canvas, in, 0, 1, STYLE_HEADER, "LIMIT") + 2;
   col = draw_power(canvas, in, col, power);
   int unit_cols = 1 + (int)strlen(brief);
@@ -176,7 +176,7 @@ static bool limited_by_registers(const Resources *r) { return str_equal(r->limit
 // "125 registers, 8 B spilled", "~124 registers": the sign says that nobody has counted.
 static int draw_registers(Canvas *canvas, Rect in, int col, const Session *session,
                           const Resources *old, const Resources *now) {
-  Counted counted = results_counted(&session->results, &session->now.pictured);
+  Counted counted = results_counted(&session->background.results, &session->doc.now.pictured);
   Style style = now->counted ? measure_origin_style(counted.origin) : STYLE_ESTIMATED;
   if (!now->counted) col = canvas_text(canvas, in, 1, col, style, "~");
   col = draw_change(canvas, in, 1, col, session, old->n_registers, now->n_registers, style);
@@ -203,7 +203,7 @@ static int draw_limiters(Canvas *canvas, Rect in, int col, const char *const *li
 }
 
 static void draw_fit(Canvas *canvas, Rect in, const Session *session) {
-  const Resources *now = &session->now.picture->model->resources;
+  const Resources *now = &session_model(session)->resources;
   const PictureNumbers before = before_of(session);
   const Resources *old = &before.resources;
   int col = canvas_text(canvas, in, 1, 1, STYLE_HEADER, "FIT") + 4;
@@ -223,7 +223,7 @@ static void draw_fit(Canvas *canvas, Rect in, const Session *session) {
 }
 
 static void draw_slabs(Canvas *canvas, Rect in, const Session *session) {
-  const Model *model = session->now.picture->model;
+  const Model *model = session_model(session);
   const int64_t old = before_of(session).resources.smem_bytes;
   char bytes[FMT_MAX], was[FMT_MAX], figure[FMT_MAX];
   int col = canvas_text(canvas, in, 2, 1, STYLE_HEADER, "SLABS") + 2;
@@ -253,9 +253,9 @@ void explore_draw_numbers(Canvas *canvas, Rect in, const Session *session) {
 
 // The present rung counts as it is now, edits included.
 static double rung_tflops(const Session *session, int rung, Origin *origin) {
-  const Schedule *schedule =
-      rung == session->rung ? &session->now.schedule : &session->ladder->rung[rung].schedule;
-  const Timed *timed = results_find(&session->results, schedule);
+  const Schedule *schedule = rung == session->doc.rung ? &session->doc.now.schedule
+                                                       : &session->doc.ladder->rung[rung].schedule;
+  const Timed *timed = results_find(&session->background.results, schedule);
   bool here = timed && timed->ok && !at_hand_is_other(session, timed);
   *origin = here ? timed->origin : ORIGIN_NONE;
   return *origin ? timed->tflops : NAN;
@@ -263,7 +263,7 @@ static double rung_tflops(const Session *session, int rung, Origin *origin) {
 
 // The first rung to show where `cols` have not room for all: the present one stays in sight.
 static int strip_first(const Session *session, int cols) {
-  const int n = session->ladder->n_rungs, first = session->rung + 1 - cols * 3 / 4;
+  const int n = session->doc.ladder->n_rungs, first = session->doc.rung + 1 - cols * 3 / 4;
   return n <= cols || first < 0 ? 0 : min_int(first, n - cols);
 }
 
@@ -271,25 +271,26 @@ static int strip_first(const Session *session, int cols) {
 void explore_draw_strip(Canvas *canvas, Rect in, const Session *session) {
   double top = 0;
   Origin origin;
-  for (int i = 0; i < session->ladder->n_rungs; i++)
+  for (int i = 0; i < session->doc.ladder->n_rungs; i++)
     top = fmax(top, rung_tflops(session, i, &origin));
   enum { BRACKETS = 2, CUT_COLS = 1 };
   int col = canvas_text(canvas, in, 0, 1, STYLE_HEADER, "ladder") + 1;
   const int first = strip_first(session, in.cols - col - BRACKETS - 2 * CUT_COLS);
   if (first > 0) col = canvas_glyph(canvas, in, 0, col, STYLE_DIM, GLYPH_ELLIPSIS);
-  for (int i = first; i < session->ladder->n_rungs; i++) {
-    if (col + BRACKETS + CUT_COLS >= in.cols && i + 1 < session->ladder->n_rungs) {
+  for (int i = first; i < session->doc.ladder->n_rungs; i++) {
+    if (col + BRACKETS + CUT_COLS >= in.cols && i + 1 < session->doc.ladder->n_rungs) {
       canvas_glyph(canvas, in, 0, col, STYLE_DIM, GLYPH_ELLIPSIS);
       return;
     }
     // Side branches stand apart from the main line.
-    if (i > first && session->ladder->rung[i].aside && !session->ladder->rung[i - 1].aside) col++;
-    bool here = i == session->rung;
+    if (i > first && session->doc.ladder->rung[i].aside && !session->doc.ladder->rung[i - 1].aside)
+      col++;
+    bool here = i == session->doc.rung;
     double tflops = rung_tflops(session, i, &origin);
     int eighths = top > 0 && tflops > 0 ? 1 + (int)(7 * tflops / top) : 0;
     if (here) col = canvas_text(canvas, in, 0, col, STYLE_ACCENT, "[");
     Style style = here ? STYLE_ACCENT : origin ? measure_origin_style(origin) : STYLE_DIM;
-    const char *bar = session->ladder->rung[i].not_built ? "-" : "·";
+    const char *bar = session->doc.ladder->rung[i].not_built ? "-" : "·";
     if (eighths) bar = glyph_bar(eighths, false);
     col = canvas_text(canvas, in, 0, col, style, bar);
     if (here) col = canvas_text(canvas, in, 0, col, STYLE_ACCENT, "]");

@@ -1,7 +1,7 @@
 // The last digit of an atom's axis has no loop: the lane and the value of the register are it.
 // Along k the two operands read it each in its own way; A's is shown. Elements of 4 bits are
 // counted along k by twos: 16 × 4 × 32 bytes × 2 for 4096.
-#include "tui/views/program/loops_axes.h"
+#include "tui/views/program/loops.h"
 
 #include "base/str.h"
 #include "model/ir/program.h"

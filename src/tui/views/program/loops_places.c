@@ -1,7 +1,7 @@
 // The sentence below the bar is about the place under the cursor: what the interpreter found there,
 // and which line it met. At the right of each line stands what the compiler makes of the kernel
 // with the chosen copy there.
-#include "tui/views/program/loops_places.h"
+#include "tui/views/program/loops.h"
 
 #include <stdio.h>
 
@@ -16,10 +16,12 @@ enum { COPY_COLS = 7, SENTENCE_ROWS = 3 };
 // ---- the work -----------------------------------------------------------------------------------
 
 void places_look(PlacesWork *work, Session *session) {
-  if (!session->placed) session->placed = placed_loads_new(session->app);
-  const bool is_new = placed_loads_look(session->placed, &session->targets, &session->now.pictured);
-  if (is_new || work->placed != session->placed) *work = (PlacesWork){.placed = session->placed};
-  work->can_compile = session->worker.can_compile;
+  if (!session->background.placed) session->background.placed = placed_loads_new(session->app);
+  const bool is_new = placed_loads_look(session->background.placed, &session->doc.targets,
+                                        &session->doc.now.pictured);
+  if (is_new || work->placed != session->background.placed)
+    *work = (PlacesWork){.placed = session->background.placed};
+  work->can_compile = session->background.worker.can_compile;
 }
 
 static bool is_empty(const PlacesWork *work) {

@@ -8,12 +8,11 @@
 //    4                       all but 1, bar  12 step 0'→ set 0  32 step 3, set 1
 //
 // where 0' is step 0 of the next slab. On a narrow screen the numbers of instructions go.
-#include "tui/views/program/loops_steps.h"
+#include "tui/views/program/loops.h"
 
 #include <stdio.h>
 
 #include "base/str.h"
-#include "model/ir/program.h"
 #include "model/words/fragment.h"
 #include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"

@@ -3,7 +3,7 @@
 // A row of Steps that reads steps 0 and 1 into sets 0 and 1 says the last one's set; the ones
 // before are the sets before it. Worked example, two sets, a row that multiplies steps 6 and 7, set
 // 1: step 6 is set 0.
-#include "tui/views/program/loops_tiles.h"
+#include "tui/views/program/loops.h"
 
 #include <stdio.h>
 

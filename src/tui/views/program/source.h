@@ -12,6 +12,20 @@
 
 typedef enum SourceMode { SOURCE_CUDA, SOURCE_PTX, SOURCE_SASS, SOURCE_MODES } SourceMode;
 
+// What is chosen in the view.
+typedef struct SourceChosen {
+  SourceMode mode;
+  int across;     // columns of its lines that are left of the screen
+  bool unfolded;  // it shows what it leaves out at first
+  bool compared;  // its lines were those of A|B; the cursor was at
+  int place;      // this one of them, by its number
+  int sought;     // the line of CUDA that another text showed, till this text is there; 0: none
+} SourceChosen;
+
+static inline SourceChosen *source_chosen(const Session *session) {
+  return view_chosen(session, &source_view);
+}
+
 typedef struct SourceLine {
   const char *text;  // NULL: lines that are alike were left out here
   Style style;

@@ -155,7 +155,7 @@ static void draw_fold(Canvas *canvas, Rect row, const Session *session, const So
 
 static void draw_match(Canvas *canvas, Rect row, const Session *session, const Source *source,
                        const SourceLine *line, int across) {
-  SourceMatch match = source_match(session->frame, line->text, session->search);
+  SourceMatch match = source_match(session->frame, line->text, session->prompt.search);
   Rect area = row;
   rect_take_left(&area, source_gutter_cols(source));
   Rect found = {row.row, area.col + match.col - across, 1, match.cols};

@@ -54,7 +54,7 @@ int source_numbered(const Source *source, int number) {
 static bool is_head(const char *text) { return str_starts(text + strspn(text, " "), "for ("); }
 
 int source_main_loop(const Source *source, const Model *model) {
-  const Stmt *loop = outer_k_loop(model->program);
+  const Stmt *loop = program_outer_k_loop(model->program);
   for (int i = 0; i < source->n_lines; i++)
     if (loop && source->line[i].stmt == loop && is_head(source->line[i].text)) return i;
   return -1;

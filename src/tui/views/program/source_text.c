@@ -22,7 +22,7 @@ static Style cuda_style(const char *text, const Stmt *stmt) {
   if (str_starts(at, "//") || str_starts(at, "/*") || inside) return STYLE_COMMENT;
   if (str_starts(at, "#")) return STYLE_LABEL;
   bool waits = strstr(at, "__syncthreads") || strstr(at, "cp_async_wait");
-  if (waits || is_barrier(stmt)) return STYLE_BARRIER;
+  if (waits || tier_is_barrier(stmt)) return STYLE_BARRIER;
   if (str_starts(at, "for (") && stmt && stmt->kind == STMT_LOOP)
     return tier_style(stmt->var->tier);
   return STYLE_TEXT;
@@ -43,7 +43,7 @@ static SourceLine emitted_line(Session *session, const Emission *emission, int i
 }
 
 static void list_brought(Session *session, Source *source) {
-  const SubjectText text = session->subject->text(session);
+  const SubjectText text = session->at.subject->text(session);
   source->line = ARENA_ARRAY(session->frame, SourceLine, text.n + 1);
   for (int i = 0; i < text.n; i++)
     source->line[source->n_lines++] =
@@ -56,15 +56,14 @@ static void list_brought(Session *session, Source *source) {
 }
 
 void source_list_cuda(Session *session, Source *source) {
-  if (session->subject) {
+  if (session->at.subject) {
     list_brought(session, source);
     return;
   }
-  const Emission *emission = side_emission(&session->now);
+  const Emission *emission = side_emission(&session->doc.now);
   source->line = ARENA_ARRAY(session->frame, SourceLine, emission->n_lines + 1);
   for (int i = 0; i < emission->n_lines; i++)
-    source->line[source->n_lines++] =
-        emitted_line(session, emission, i, session->now.picture->model);
+    source->line[source->n_lines++] = emitted_line(session, emission, i, session_model(session));
 }
 
 // ---- A|B ----------------------------------------------------------------------------------------
@@ -85,7 +84,7 @@ static bool near_change(const TextDiff *diff, int i) {
 }
 
 void source_list_diff(Session *session, Source *source) {
-  const Emission *a = side_emission(&session->then), *b = side_emission(&session->now);
+  const Emission *a = side_emission(&session->doc.then), *b = side_emission(&session->doc.now);
   if ((int64_t)a->n_lines * b->n_lines > SOURCE_DIFF_CELLS_MAX) {
     source_list_cuda(session, source);
     return;
@@ -103,7 +102,7 @@ void source_list_diff(Session *session, Source *source) {
     if (left_out && last && !last->text) continue;
     SourceLine line = from->kind == DIFF_REMOVED
                           ? emitted_line(session, a, from->from, NULL)
-                          : emitted_line(session, b, from->to, session->now.picture->model);
+                          : emitted_line(session, b, from->to, session_model(session));
     line.kind = from->kind;
     if (left_out) line = (SourceLine){.knob = KNOB_NONE, .cuda_line = -1};
     source->line[source->n_lines++] = line;
@@ -131,8 +130,8 @@ typedef struct CudaText {
 } CudaText;
 
 static CudaText cuda_text_of(Session *session) {
-  if (session->subject) return (CudaText){.text = session->subject->text(session)};
-  return (CudaText){.emission = side_emission(&session->now)};
+  if (session->at.subject) return (CudaText){.text = session->at.subject->text(session)};
+  return (CudaText){.emission = side_emission(&session->doc.now)};
 }
 
 // Lines of CUDA are counted from 1.
@@ -145,7 +144,7 @@ static SourceLine from_cuda(const Session *session, const CudaText *cuda, const 
   if (!emission || cuda_line < 1 || cuda_line > emission->n_lines) return line;
   line.stmt = emission->lines[cuda_line - 1].stmt;
   line.knob = emission->lines[cuda_line - 1].knob;
-  line.site = model_site_number(session->now.picture->model, line.stmt);
+  line.site = model_site_number(session_model(session), line.stmt);
   return line;
 }
 
@@ -166,8 +165,8 @@ void source_list_ptx(Session *session, Source *source) {
 }
 
 static int sm_of(Session *session) {
-  return session->subject ? session->subject->text(session).sm
-                          : session->now.picture->model->target->cc;
+  return session->at.subject ? session->at.subject->text(session).sm
+                             : session_model(session)->target->cc;
 }
 
 enum { CONTROL_MIN_COLS = 76 };

@@ -27,6 +27,6 @@ Style nest_style(NestGroup group) {
   return styles[group];
 }
 
-bool is_barrier(const Stmt *stmt) {
+bool tier_is_barrier(const Stmt *stmt) {
   return stmt && stmt->kind == STMT_OP && op_orders(stmt->op.kind);
 }

@@ -9,4 +9,4 @@ char tier_mark(
     Tier tier);  // 'B' block, 'W' warp, 'T' thread, 'R' register, 'K' k slab by slab, 'i'
 Style nest_style(NestGroup group);
 // Whether warps wait there for others, or tell them to go on: a barrier, or an mbarrier.
-bool is_barrier(const Stmt *stmt);
+bool tier_is_barrier(const Stmt *stmt);

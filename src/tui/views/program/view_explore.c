@@ -12,8 +12,6 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "model/ir/program.h"
-#include "model/ir/role.h"
 #include "model/ir/stmt.h"
 #include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"
@@ -111,8 +109,8 @@ static void draw_badge(Canvas *canvas, Rect in, int at, const RowBadge *badge, i
 static Style nest_text_style(const Session *session, const NestRow *row) {
   Style style = row->stmt && row->stmt->kind == STMT_OP ? STYLE_TEXT : nest_style(row->group);
   if (row->site) style = STYLE_SITE;
-  if (is_barrier(row->stmt)) style = STYLE_BARRIER;
-  if (row->changed && session->change == CHANGE_FRESH) style = style_over(style, STYLE_CHANGED);
+  if (tier_is_barrier(row->stmt)) style = STYLE_BARRIER;
+  if (row->changed && session->at.change == CHANGE_FRESH) style = style_over(style, STYLE_CHANGED);
   return style;
 }
 
@@ -126,17 +124,17 @@ static void draw_nest_text(Canvas *canvas, Rect in, int at, const Session *sessi
   const int left = in.cols - col;
   const char *text = row->wide && utf8_columns(row->wide) <= left ? row->wide : row->text;
   const int width = utf8_columns(text);
-  const RowBadge badge = row_badge(session->now.picture->model, row, left - width);
+  const RowBadge badge = row_badge(session_model(session), row, left - width);
   const int room = left - badge.cols - (badge.cols > 0);
   canvas_fit(canvas, in, at, col, width < room ? width : room, ALIGN_LEFT,
              nest_text_style(session, row), text);
-  if (badge.cols) draw_badge(canvas, in, at, &badge, row->site, row->site - 1 == session->site);
+  if (badge.cols) draw_badge(canvas, in, at, &badge, row->site, row->site - 1 == session->at.site);
 }
 
 // Whether the last change shows in this row: in its text, or in what its access costs.
 static bool row_changed(const Session *session, const NestRow *row) {
-  const Picture *picture = session->now.picture;
-  if (session->change != CHANGE_FRESH) return false;
+  const Picture *picture = session->doc.now.picture;
+  if (session->at.change != CHANGE_FRESH) return false;
   bool shared = row->site > 0 && row->site <= picture->model->n_sites;
   if (row->changed || !shared || !picture->has_before) return row->changed;
   const BankCount *count = &picture->model->site[row->site - 1].count;
@@ -164,8 +162,8 @@ static void draw_row(Canvas *canvas, Rect in, int at, const Session *session, in
 // Whether the knob differs from what the schedule is held against: A, or the rung as it was.
 static bool knob_differs(const Session *session, KnobId knob) {
   const Schedule *other =
-      session->comparing ? &session->then.pictured : &session_rung(session)->schedule;
-  return schedule_differs(other, &session->now.schedule, knob);
+      session->doc.comparing ? &session->doc.then.pictured : &session_rung(session)->schedule;
+  return schedule_differs(other, &session->doc.now.schedule, knob);
 }
 
 static void draw_cell(Canvas *canvas, Rect in, int at, const Session *session,
@@ -183,7 +181,7 @@ static void draw_cell(Canvas *canvas, Rect in, int at, const Session *session,
     canvas_glyph(canvas, around, 0, 0, STYLE_CHANGED, GLYPH_BULLET);
   }
   canvas_spot(canvas, area, SPOT_KNOB, cell->knob);
-  bool here = cell->knob == session->knob;
+  bool here = cell->knob == session->at.knob;
   bool focus = session_view_state_const(session)->pane == 0;
   if (here) canvas_over(canvas, area, focus ? STYLE_CURSOR : STYLE_SELECTED);
   if (!here || !focus) return;
@@ -199,7 +197,7 @@ static int cursor_row(const Session *session) {
   for (int i = 0; state->pane == 1 && i < explore->n_rows; i++)
     if (explore->row[i].nest == state->cursor) return i;
   for (int i = 0; i < explore->n_cells; i++)
-    if (explore->cell[i].knob == session->knob) return explore->cell[i].row;
+    if (explore->cell[i].knob == session->at.knob) return explore->cell[i].row;
   return 0;
 }
 
@@ -235,7 +233,7 @@ static void draw_nest(Canvas *canvas, Rect in, const Session *session) {
   for (int i = 0; i < explore->n_cells; i++) {
     const KnobCell *cell = &explore->cell[i];
     if (cell->row < first || cell->row >= first + in.rows || cell->row >= n_rows) continue;
-    if (cell->knob == session->knob)
+    if (cell->knob == session->at.knob)
       here = cell;
     else
       draw_cell(canvas, in, cell->row - first, session, cell);
@@ -300,15 +298,15 @@ static void move_knob(Session *session, int delta) {
   Explore *explore = explore_layout(session->frame, session, loops_cols(session));
   int at = 0;
   for (int i = 0; i < explore->n_cells; i++)
-    if (explore->cell[i].knob == session->knob) at = i;
+    if (explore->cell[i].knob == session->at.knob) at = i;
   at += delta;
   if (at >= explore->n_cells) at = explore->n_cells - 1;
-  session->knob = explore->cell[at < 0 ? 0 : at].knob;
+  session->at.knob = explore->cell[at < 0 ? 0 : at].knob;
 }
 
 static void explore_move(Session *session, int delta) {
   ViewState *state = session_view_state(session);
-  session->arrived = false;
+  session->at.arrived = false;
   const Nest *nest = explore_nest(session);
   if (state->pane == 0) {
     move_knob(session, delta);
@@ -319,7 +317,7 @@ static void explore_move(Session *session, int delta) {
   state->cursor = to < 0 ? 0 : to;
   int site = nest->row[state->cursor].site;
   if (!site) return;
-  session->site = site - 1;
+  session->at.site = site - 1;
 }
 
 static int explore_count(const Session *session) {
@@ -333,7 +331,7 @@ static const char *explore_line(const Session *session, int i) {
 
 static int explore_at(const Session *session) {
   const ViewState *state = session_view_state_const(session);
-  return state->pane ? state->cursor : (int)session->knob;
+  return state->pane ? state->cursor : (int)session->at.knob;
 }
 
 static void explore_go(Session *session, int i) {
@@ -359,9 +357,9 @@ static void follow_knob(Session *session) {
   ViewState *state = session_view_state(session);
   const Explore *explore = explore_layout(session->frame, session, loops_cols(session));
   int at = state->cursor < explore->nest->n_rows ? state->cursor : explore->nest->n_rows - 1;
-  if (knob_of_row(explore, at) == session->knob) return;
+  if (knob_of_row(explore, at) == session->at.knob) return;
   for (int i = 0; i < explore->nest->n_rows; i++) {
-    if (knob_of_row(explore, i) != session->knob) continue;
+    if (knob_of_row(explore, i) != session->at.knob) continue;
     state->cursor = i;
     return;
   }
@@ -379,9 +377,9 @@ static void turn_knob(Session *session, int direction) {
       session_say(session, SAID_NOTE, "this line belongs to no knob; Tab goes to the knobs");
       return;
     }
-    session->knob = knob;
+    session->at.knob = knob;
   }
-  session_step_knob(session, session->knob, direction);
+  session_step_knob(session, session->at.knob, direction);
   if (state->pane == 1) follow_knob(session);
 }
 
@@ -392,9 +390,9 @@ static void knob_up(Session *s, const char *a) { (void)a, turn_knob(s, +1); }
 // an illegal schedule the screen says already what mends it.
 static void take_advice(Session *session, const char *argument) {
   (void)argument;
-  if (session->now.reasons) return;
+  if (session->doc.now.reasons) return;
   session_start_advice(session);
-  while (advice_step(session->advice, &session->targets)) {
+  while (advice_step(session->background.advice, &session->doc.targets)) {
   }
   const Trial *best = explore_best(session);
   if (!best) {
@@ -403,7 +401,7 @@ static void take_advice(Session *session, const char *argument) {
   }
   KnobId knob = best->knob;
   session_set_knob(session, knob, best->value);
-  session->knob = knob;
+  session->at.knob = knob;
 }
 
 static void take_tuned(Session *session, const char *argument) {
@@ -436,11 +434,11 @@ static void zoom(Session *session, const char *argument) {
 
 static void explore_click(Session *session, int what, int value) {
   ViewState *state = session_view_state(session);
-  bool again = what == SPOT_KNOB && session->knob == (KnobId)value && state->pane == 0;
-  if (again || what == SPOT_MORE) session_step_knob(session, session->knob, +1);
-  if (what == SPOT_LESS) session_step_knob(session, session->knob, -1);
-  session->arrived = false;
-  if (what == SPOT_KNOB) session->knob = (KnobId)value;
+  bool again = what == SPOT_KNOB && session->at.knob == (KnobId)value && state->pane == 0;
+  if (again || what == SPOT_MORE) session_step_knob(session, session->at.knob, +1);
+  if (what == SPOT_LESS) session_step_knob(session, session->at.knob, -1);
+  session->at.arrived = false;
+  if (what == SPOT_KNOB) session->at.knob = (KnobId)value;
   state->pane = what == SPOT_ROW;
   if (what != SPOT_ROW) return;
   state->cursor = value;

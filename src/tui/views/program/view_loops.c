@@ -9,8 +9,7 @@
 //
 // Left and Right step through the passes, d changes what is shown, s shows what one iteration of
 // k_o issues (loops_steps.c), p where its copies may stand (loops_places.c), t the tiles of a block
-// and the sets of its registers (loops_tiles.c). ViewState: mode is
-// what is shown, pane how many passes before the last one the view stands.
+// and the sets of its registers (loops_tiles.c).
 #include <string.h>
 
 #include "base/str.h"
@@ -22,14 +21,11 @@
 #include "tui/frame/view.h"
 #include "tui/frame/view_json.h"
 #include "tui/views/memory/sector_card.h"
-#include "tui/views/program/loops_axes.h"
-#include "tui/views/program/loops_places.h"
-#include "tui/views/program/loops_steps.h"
-#include "tui/views/program/loops_tiles.h"
+#include "tui/views/program/loops.h"
 #include "tui/views/program/source.h"
 #include "tui/views/program/tier_style.h"
 
-enum {
+typedef enum LoopsShown {
   SHOW_PROGRAM,
   SHOW_PASS,
   SHOW_CUDA,
@@ -38,7 +34,13 @@ enum {
   SHOW_STEPS = SHOW_COUNT,
   SHOW_PLACES,
   SHOW_TILES
-};
+} LoopsShown;
+
+typedef struct LoopsChosen {
+  LoopsShown shown;
+  int back;  // passes before the last one
+} LoopsChosen;
+
 enum { CHROME_ROWS = 9 };  // tabs, state, head; a line, the axes, why, the footer
 enum { CONTEXT = 3, PASSES_COLS = 34, PASSES_MIN_SCREEN = 112 };
 enum { SPOT_LINE = SPOT_VIEW, SPOT_PASS };
@@ -66,21 +68,22 @@ typedef struct Loops {
 } Loops;
 
 static const Pipeline *pipeline_of(const Session *session) {
-  return &session->now.picture->model->pipeline;
+  return &session_model(session)->pipeline;
 }
 
+static LoopsChosen *chosen_of(const Session *session) { return view_chosen(session, &loops_view); }
 static PlacesWork *places_of(const Session *session) { return view_own(session, &loops_view); }
 
 // A|B opens with what differs: the difference from A and the program change places then.
-static int mode_of(const Session *session) {
-  int mode = session_view_state_const(session)->mode;
-  if (!session->comparing || (mode != SHOW_PROGRAM && mode != SHOW_RUNG)) return mode;
-  return mode == SHOW_PROGRAM ? SHOW_RUNG : SHOW_PROGRAM;
+static LoopsShown shown_of(const Session *session) {
+  const LoopsShown shown = chosen_of(session)->shown;
+  if (!session->doc.comparing || (shown != SHOW_PROGRAM && shown != SHOW_RUNG)) return shown;
+  return shown == SHOW_PROGRAM ? SHOW_RUNG : SHOW_PROGRAM;
 }
 
 static int stage_of(const Session *session) {
-  int n = pipeline_of(session)->n_stages, back = session_view_state_const(session)->pane;
-  if (mode_of(session) >= SHOW_RUNG) back = 0;
+  int n = pipeline_of(session)->n_stages, back = chosen_of(session)->back;
+  if (shown_of(session) >= SHOW_RUNG) back = 0;
   return back < n ? n - 1 - back : 0;
 }
 
@@ -99,7 +102,7 @@ static void list_program(Session *session, Loops *loops, const Program *program)
                    from->stmt,
                    from->tier,
                    from->knob,
-                   model_site_number(session->now.picture->model, from->stmt),
+                   model_site_number(session_model(session), from->stmt),
                    barrier_use_text(session->frame, barrier_use_of(&uses, from->stmt))};
   }
 }
@@ -133,7 +136,7 @@ static void list_diff(Session *session, Loops *loops, TextDiff diff) {
 static bool list_cuda_diff(Session *session, Loops *loops, const Program *before,
                            const Program *after) {
   Arena *arena = session->frame;
-  const Model *model = session->now.picture->model;
+  const Model *model = session_model(session);
   const Emission *a = emit_model(arena, model, before), *b = emit_model(arena, model, after);
   if ((int64_t)a->n_lines * b->n_lines > SOURCE_DIFF_CELLS_MAX) return false;
   list_diff(
@@ -144,41 +147,41 @@ static bool list_cuda_diff(Session *session, Loops *loops, const Program *before
 
 // The program to compare with: A, or the rung before, whose model is built into `then` on demand.
 static const Program *other_program(Session *session) {
-  if (session->comparing) return session->then.picture->model->program;
+  if (session->doc.comparing) return session->doc.then.picture->model->program;
   const Schedule *schedule = &session_rung(session)->schedule;
-  if (session_edits(session) == 0 && session->rung > 0)
-    schedule = &session->ladder->rung[session->rung - 1].schedule;
-  const Model *model = model_build(session->frame, &session->targets, schedule);
+  if (session_edits(session) == 0 && session->doc.rung > 0)
+    schedule = &session->doc.ladder->rung[session->doc.rung - 1].schedule;
+  const Model *model = model_build(session->frame, &session->doc.targets, schedule);
   return model->ok ? model->program : NULL;
 }
 
 static const char *other_name(const Session *session) {
-  if (session->comparing) return session->then_name;
-  return session_edits(session) || session->rung == 0 ? "this rung without edits"
-                                                      : "the rung before";
+  if (session->doc.comparing) return session->doc.then_name;
+  return session_edits(session) || session->doc.rung == 0 ? "this rung without edits"
+                                                          : "the rung before";
 }
 
 static void loops_prepare(Session *session) {
   Loops *loops = ARENA_NEW(session->frame, Loops);
   const Pipeline *pipeline = pipeline_of(session);
-  int mode = mode_of(session);
+  const LoopsShown shown = shown_of(session);
   loops->stage = stage_of(session);
-  if (mode == SHOW_PLACES) places_look(places_of(session), session);
-  if (mode == SHOW_STEPS) loops->steps = steps_picture(session->frame, session->now.picture->model);
+  if (shown == SHOW_PLACES) places_look(places_of(session), session);
+  if (shown == SHOW_STEPS) loops->steps = steps_picture(session->frame, session_model(session));
   const Program *program = pipeline->stage[loops->stage].program;
-  if (mode == SHOW_TILES)
-    loops->tiles = loops_tiles(session->frame, session->now.picture->model->program);
+  if (shown == SHOW_TILES)
+    loops->tiles = loops_tiles(session->frame, session_model(session)->program);
   const Program *before = NULL;
-  bool pass = mode == SHOW_PASS || mode == SHOW_CUDA;
+  bool pass = shown == SHOW_PASS || shown == SHOW_CUDA;
   if (pass && loops->stage > 0) before = pipeline->stage[loops->stage - 1].program;
-  if (mode == SHOW_RUNG) before = other_program(session);
-  loops->cuda = mode == SHOW_CUDA && before && list_cuda_diff(session, loops, before, program);
+  if (shown == SHOW_RUNG) before = other_program(session);
+  loops->cuda = shown == SHOW_CUDA && before && list_cuda_diff(session, loops, before, program);
   if (before && !loops->cuda)
     list_diff(session, loops, program_diff(session->frame, before, program));
   else if (!before)
     list_program(session, loops, program);
   loops->axes = axes_picture(session->frame, program);
-  if (mode != SHOW_RUNG) loops->dialect = dialect_text(session->frame, pipeline, loops->stage);
+  if (shown != SHOW_RUNG) loops->dialect = dialect_text(session->frame, pipeline, loops->stage);
   session->prepared = loops;
 }
 
@@ -203,7 +206,7 @@ static void draw_head(Canvas *canvas, Rect in, const Session *session) {
   const Loops *loops = session->prepared;
   const Pipeline *pipeline = pipeline_of(session);
   const Pass *pass = pipeline->stage[loops->stage].pass;
-  int mode = mode_of(session);
+  const LoopsShown shown = shown_of(session);
   if (loops->steps) {
     draw_steps_head(canvas, in, &loops->steps->steps);
     return;
@@ -212,11 +215,11 @@ static void draw_head(Canvas *canvas, Rect in, const Session *session) {
     loops_tiles_draw_head(canvas, in, loops->tiles);
     return;
   }
-  if (mode == SHOW_PLACES) {
+  if (shown == SHOW_PLACES) {
     places_draw_head(canvas, in, places_of(session));
     return;
   }
-  if (mode == SHOW_RUNG) {
+  if (shown == SHOW_RUNG) {
     int col = canvas_printf(canvas, in, 0, 1, STYLE_TEXT, "against %s: ", other_name(session));
     col = canvas_printf(canvas, in, 0, col, STYLE_DIFF_ADD, "+%d ", loops->n_added);
     canvas_printf(canvas, in, 0, col, STYLE_DIFF_DELETE, "-%d", loops->n_removed);
@@ -243,14 +246,14 @@ static Style line_style(const LoopLine *line) {
   if (!line->stmt) return STYLE_DIM;
   if (line->stmt->kind == STMT_LOOP) return tier_style(line->tier);
   if (line->stmt->role) return tier_style(TIER_WARP);
-  return is_barrier(line->stmt) ? STYLE_BARRIER : STYLE_TEXT;
+  return tier_is_barrier(line->stmt) ? STYLE_BARRIER : STYLE_TEXT;
 }
 
 // At the end of the row; returns the columns it takes.
 static int draw_badge(Canvas *canvas, Rect row, const Session *session, int site) {
   char badge[16];
   Style style;
-  site_badge(session->now.picture->model, site, badge, &style);
+  site_badge(session_model(session), site, badge, &style);
   int cols = utf8_columns(badge) + 4 + (site > 9);
   int col = canvas_printf(canvas, row, 0, row.cols - cols, STYLE_DIM, " %d ", site);
   canvas_text(canvas, row, 0, col, style, badge);
@@ -260,7 +263,7 @@ static int draw_badge(Canvas *canvas, Rect row, const Session *session, int site
 // The long lines of global memory keep their text where there is no room for both.
 static bool has_badge(const Session *session, const LoopLine *line, int room) {
   enum { BADGE_COLS = 8 };
-  bool shared = line->site <= session->now.picture->model->n_sites;
+  bool shared = line->site <= session_model(session)->n_sites;
   return line->site && (shared || utf8_columns(line->text) + BADGE_COLS <= room);
 }
 
@@ -359,7 +362,7 @@ static void draw_passes(Canvas *canvas, Rect in, const Session *session) {
     if (i == loops->stage) canvas_over(canvas, row, STYLE_SELECTED);
   }
   rect_take_top(&in, pipeline->n_stages + 2);
-  if (mode_of(session) == SHOW_PROGRAM) draw_letters(canvas, in, loops);
+  if (shown_of(session) == SHOW_PROGRAM) draw_letters(canvas, in, loops);
 }
 
 // On the line that ends the program: the same pass in the words of another compiler.
@@ -391,12 +394,12 @@ static void loops_draw(Canvas *canvas, Rect in, const Session *session) {
     draw_steps(canvas, in, session);
     return;
   }
-  if (mode_of(session) == SHOW_TILES) {
+  if (shown_of(session) == SHOW_TILES) {
     loops_tiles_draw(canvas, in, ((const Loops *)session->prepared)->tiles,
                      session_view_state_const(session)->cursor, SPOT_LINE);
     return;
   }
-  if (mode_of(session) == SHOW_PLACES) {
+  if (shown_of(session) == SHOW_PLACES) {
     places_draw(canvas, in, session->frame, places_of(session),
                 session_view_state_const(session)->cursor, SPOT_LINE);
     return;
@@ -419,10 +422,10 @@ static void loops_draw(Canvas *canvas, Rect in, const Session *session) {
 
 // ---- data ---------------------------------------------------------------------------------------
 
-static const char *shown_name(int mode) {
+static const char *shown_name(LoopsShown shown) {
   static const char *const shows[] = {"program", "pass",   "cuda", "rung",
                                       "steps",   "places", "tiles"};
-  return shows[mode];
+  return shows[shown];
 }
 
 static const LoopLine **written_lines(Arena *arena, const Loops *loops) {
@@ -437,16 +440,16 @@ static const LoopLine **written_lines(Arena *arena, const Loops *loops) {
 // ---- keys ---------------------------------------------------------------------------------------
 
 static void step_pass(Session *session, int step) {
-  ViewState *state = session_view_state(session);
+  LoopsChosen *chosen = chosen_of(session);
   int n = pipeline_of(session)->n_stages, stage = stage_of(session) + step;
-  if (mode_of(session) >= SHOW_RUNG) state->mode = SHOW_PASS;
+  if (shown_of(session) >= SHOW_RUNG) chosen->shown = SHOW_PASS;
   if (stage < 0 || stage >= n) return;
-  state->pane = n - 1 - stage;
+  chosen->back = n - 1 - stage;
 }
 
 // Left and Right: the passes, or where copies are moved the copies.
 static void step_aside(Session *session, int step) {
-  if (mode_of(session) == SHOW_PLACES)
+  if (shown_of(session) == SHOW_PLACES)
     places_turn(places_of(session), step);
   else
     step_pass(session, step);
@@ -457,15 +460,15 @@ static void pass_after(Session *s, const char *a) { (void)a, step_aside(s, 1); }
 
 static void change_mode(Session *session, const char *argument) {
   (void)argument;
-  ViewState *state = session_view_state(session);
-  state->mode = state->mode < SHOW_COUNT ? (state->mode + 1) % SHOW_COUNT : SHOW_PROGRAM;
-  state->cursor = 0;
+  LoopsChosen *chosen = chosen_of(session);
+  chosen->shown = chosen->shown < SHOW_COUNT ? (chosen->shown + 1) % SHOW_COUNT : SHOW_PROGRAM;
+  session_view_state(session)->cursor = 0;
 }
 
-static void show_or_leave(Session *session, int mode) {
-  ViewState *state = session_view_state(session);
-  state->mode = state->mode == mode ? SHOW_PROGRAM : mode;
-  state->cursor = 0;
+static void show_or_leave(Session *session, LoopsShown what) {
+  LoopsChosen *chosen = chosen_of(session);
+  chosen->shown = chosen->shown == what ? SHOW_PROGRAM : what;
+  session_view_state(session)->cursor = 0;
 }
 
 static void show_steps(Session *s, const char *a) { (void)a, show_or_leave(s, SHOW_STEPS); }
@@ -476,26 +479,25 @@ static int loops_count(const Session *session) {
   const Loops *loops = session->prepared;
   if (loops && loops->steps) return loops->steps->steps.n;
   if (loops && loops->tiles) return loops->tiles->tiles.n;
-  if (loops && mode_of(session) == SHOW_PLACES) return places_count(places_of(session));
+  if (loops && shown_of(session) == SHOW_PLACES) return places_count(places_of(session));
   return loops ? loops->n_lines : 0;
 }
 
 static const char *loops_line(const Session *session, int i) {
   const Loops *loops = session->prepared;
-  if (mode_of(session) == SHOW_PLACES) return places_text(places_of(session), i);
+  if (shown_of(session) == SHOW_PLACES) return places_text(places_of(session), i);
   if (loops->tiles) return loops->tiles->text[i];
   return loops->steps ? loops->steps->text[i].line : loops->line[i].text;
 }
 
 static bool loops_idle(Session *session) {
-  const bool shown = mode_of(session) == SHOW_PLACES && session->prepared;
+  const bool shown = shown_of(session) == SHOW_PLACES && session->prepared;
   return shown && places_idle(places_of(session), session_view_state(session)->cursor);
 }
 
 static void loops_click(Session *session, int what, int value) {
-  ViewState *state = session_view_state(session);
-  if (what == SPOT_LINE) state->cursor = value;
-  if (what == SPOT_PASS) state->pane = pipeline_of(session)->n_stages - 1 - value;
+  if (what == SPOT_LINE) session_view_state(session)->cursor = value;
+  if (what == SPOT_PASS) chosen_of(session)->back = pipeline_of(session)->n_stages - 1 - value;
 }
 
 static const Action actions[] = {
@@ -515,6 +517,7 @@ static const Action actions[] = {
 };
 
 const ViewBody loops_view = {
+    .chosen_bytes = sizeof(LoopsChosen),
     .state_bytes = sizeof(PlacesWork),
     .idle = loops_idle,
     .prepare = loops_prepare,

@@ -42,11 +42,11 @@ static const char *missing_text(const Session *session, const Source *source) {
   const Compiled *compiled = source->compiled;
   if (mode == SOURCE_CUDA) return NULL;
   if (!compiled) {
-    if (!session->worker.present)
-      return "No worker runs beside this screen, so nothing is compiled. The explorer and "
-             "`gemmview ptx` compile; `gemmview doctor` tells whether they can.";
-    if (session->worker.line[0]) return session->worker.line;
-    return "Compiling begins when you stop turning knobs.";
+    if (!session->background.worker.present)
+      return "Nothing compiles on this screen, beside which no worker runs. The explorer and "
+             "`gemmview ptx` compile; `gemmview doctor` says whether they can.";
+    if (session->background.worker.line[0]) return session->background.worker.line;
+    return "Compiling begins when the knobs rest.";
   }
   if (compiled->error) return compiled->error;
   if (mode == SOURCE_PTX) return compiled->listing ? NULL : "Compiling …";
@@ -72,14 +72,15 @@ static const char *status_text(Session *session, const Compiled *compiled) {
 
 // ---- one place in three texts -----------------------------------------------------------------
 
-// ViewState.pane is the line of CUDA that the other text showed: once this text is there, the
-// cursor goes to the first line made from it, else to the one from nearest by.
-static void follow_line(ViewState *state, const Source *source) {
-  if (state->pane == 0 || source->missing) return;
-  int best = source_nearest(source, state->pane);
+// Once the text is there, the cursor goes to the first line made from the one that is sought, else
+// to the one from nearest by.
+static void follow_line(Session *session, const Source *source) {
+  SourceChosen *chosen = source_chosen(session);
+  if (chosen->sought == 0 || source->missing) return;
+  int best = source_nearest(source, chosen->sought);
   if (best < 0) return;
-  state->cursor = best;
-  state->pane = 0;
+  session_view_state(session)->cursor = best;
+  chosen->sought = 0;
 }
 
 static void list_lines(Session *session, Source *source) {
@@ -91,18 +92,18 @@ static void list_lines(Session *session, Source *source) {
   if (source->mode == SOURCE_SASS) source_list_sass(session, source);
   source->whole = source->line;
   source->n_whole = source->n_lines;
-  if (!comparing && !session->subject && !session_view_state(session)->unfolded)
-    source_fold(session->frame, source, side_emission(&session->now));
+  if (!comparing && !session->at.subject && !source_chosen(session)->unfolded)
+    source_fold(session->frame, source, side_emission(&session->doc.now));
 }
 
 static Source *make_text(Session *session, SourceMode mode) {
   Source *source = ARENA_NEW(session->frame, Source);
-  Results *results = &session->results;
+  Results *results = &session->background.results;
   source->mode = mode;
-  source->compiled = session->subject ? session->subject->text(session).compiled
-                                      : results_compiled(results, session->now.picture->key);
+  source->compiled = session->at.subject ? session->at.subject->text(session).compiled
+                                         : results_compiled(results, session->doc.now.picture->key);
   source->compiled_a =
-      session_compares(session) ? results_compiled(results, session->then.picture->key) : NULL;
+      session_compares(session) ? results_compiled(results, session->doc.then.picture->key) : NULL;
   source->missing = missing_text(session, source);
   list_lines(session, source);
   return source;
@@ -113,8 +114,8 @@ static int side_cols(const Session *session, const Source *source) {
   bool counts = source->mode != SOURCE_CUDA && !source->missing;
   int least =
       counts ? session_compares(session) ? COUNTS_MIN_SCREEN : SIDE_MIN_SCREEN : NEST_MIN_SCREEN;
-  return source->beside[0] || (session->subject && !counts) || session->cols < least ? 0
-                                                                                     : SIDE_COLS;
+  return source->beside[0] || (session->at.subject && !counts) || session->cols < least ? 0
+                                                                                        : SIDE_COLS;
 }
 
 // Columns that a line of the text under the cursor has for itself.
@@ -125,9 +126,9 @@ static int text_cols(const Session *session, const Source *source) {
 
 // The three texts in columns, where there is room and a compiler; the others at the place of this.
 static void put_beside(Session *session, Source *source) {
-  bool compiles = source->compiled || session->worker.present;
+  bool compiles = source->compiled || session->background.worker.present;
   if (session->cols < BESIDE_MIN_SCREEN || session_compares(session) || !compiles) return;
-  int place = session_view_state(session)->place;
+  int place = source_chosen(session)->place;
   Source *text[SOURCE_MODES];
   for (int i = 0; i < SOURCE_MODES; i++) {
     text[i] = i == (int)source->mode ? source : make_text(session, (SourceMode)i);
@@ -140,16 +141,18 @@ static void put_beside(Session *session, Source *source) {
 }
 
 static void source_prepare(Session *session) {
-  ViewState *state = session_view_state(session);
-  Source *source = make_text(session, (SourceMode)state->mode);
+  const ViewState *state = session_view_state(session);
+  SourceChosen *chosen = source_chosen(session);
+  Source *source = make_text(session, chosen->mode);
   source->status = status_text(session, source->compiled);
   source->identity = source_identity(session->frame, source->compiled_a, source->compiled);
   session->prepared = source;
-  if (state->compared != session_compares(session) && state->place) state->pane = state->place;
-  state->compared = session_compares(session);
-  follow_line(state, source);
+  if (chosen->compared != session_compares(session) && chosen->place)
+    chosen->sought = chosen->place;
+  chosen->compared = session_compares(session);
+  follow_line(session, source);
   source->cursor = state->cursor < source->n_lines ? state->cursor : source->n_lines - 1;
-  state->place = source->missing ? state->pane : source_place(source, source->cursor);
+  chosen->place = source->missing ? chosen->sought : source_place(source, source->cursor);
   if (source->cursor >= 0 && !source->missing)
     source->bank_words = source_bank_words(session, &source->line[source->cursor]);
   put_beside(session, source);
@@ -157,9 +160,9 @@ static void source_prepare(Session *session) {
     source_count(session->frame, source);
     source_make_ribbons(session->frame, source);
   }
-  if (!state->across) return;
+  if (!chosen->across) return;
   int most = source_across_max(source, text_cols(session, source));
-  if (state->across > most) state->across = most;
+  if (chosen->across > most) chosen->across = most;
 }
 
 // ---- drawing ------------------------------------------------------------------------------------
@@ -220,7 +223,7 @@ static void draw_columns(Canvas *canvas, Rect in, const Session *session, Source
 // The nest beside the text, with the row of the cursor's statement linked.
 static void draw_nest(Canvas *canvas, Rect in, const Session *session) {
   const Source *source = session->prepared;
-  const Nest *nest = &session->now.picture->nest;
+  const Nest *nest = &session->doc.now.picture->nest;
   const Stmt *stmt = source->cursor >= 0 ? source->line[source->cursor].stmt : NULL;
   canvas_text(canvas, in, 0, 1, STYLE_HEADER, "NEST");
   for (int i = 0; i < nest->n_rows && i + 1 < in.rows; i++) {
@@ -266,7 +269,6 @@ static void draw_side(Canvas *canvas, Rect side, const Session *session) {
 
 static void source_draw(Canvas *canvas, Rect in, const Session *session) {
   const Source *source = session->prepared;
-  const ViewState *state = session_view_state_const(session);
   Rect all = in;
   draw_head(canvas, rect_take_top(&in, 1), session);
   if (!source->beside[0]) {
@@ -276,7 +278,7 @@ static void source_draw(Canvas *canvas, Rect in, const Session *session) {
   Rect why = rect_take_bottom(&in, 1);
   rect_take_bottom(&in, 1);
   canvas_hline(canvas, all, why.row - 1 - all.row, 0, all.cols, STYLE_BORDER);
-  SourcePlace place = {.has_cursor = true, .across = state->across};
+  SourcePlace place = {.has_cursor = true, .across = source_chosen(session)->across};
   if (source->cursor >= 0 && !source->missing) {
     place.stmt = source->line[source->cursor].stmt;
     if (source->beside[0])
@@ -295,13 +297,14 @@ static void source_draw(Canvas *canvas, Rect in, const Session *session) {
 
 static void change_text(Session *session, int step) {
   ViewState *state = session_view_state(session);
+  SourceChosen *chosen = source_chosen(session);
   const Source *source = session->prepared;
   // A text that has not come, or has no line map, keeps the line that the one before it asked for.
   int here = source && !source->missing ? source_place(source, state->cursor) : 0;
-  if (here) state->pane = here;
-  state->mode = (state->mode + step + SOURCE_MODES) % SOURCE_MODES;
+  if (here) chosen->sought = here;
+  chosen->mode = (SourceMode)(((int)chosen->mode + step + SOURCE_MODES) % SOURCE_MODES);
+  chosen->across = 0;
   state->cursor = 0;
-  state->across = 0;
 }
 
 static void text_before(Session *s, const char *a) { (void)a, change_text(s, -1); }
@@ -345,11 +348,10 @@ static void site_line(Session *session, const char *argument) {
 // The line with what was searched for comes into sight, and so does its match.
 static void go_line(Session *session, int i) {
   const Source *source = session->prepared;
-  ViewState *state = session_view_state(session);
-  state->cursor = i;
-  SourceMatch match = source_match(session->frame, source->line[i].text, session->search);
-  if (match.cols)
-    state->across = source_across_for(match, state->across, text_cols(session, source));
+  int *across = &source_chosen(session)->across;
+  session_view_state(session)->cursor = i;
+  SourceMatch match = source_match(session->frame, source->line[i].text, session->prompt.search);
+  if (match.cols) *across = source_across_for(match, *across, text_cols(session, source));
 }
 
 // The folded lines open, or fold again; the cursor stays on its line.
@@ -357,10 +359,10 @@ static void fold(Session *session, const char *argument) {
   (void)argument;
   const Source *source = session->prepared;
   ViewState *state = session_view_state(session);
-  if (!source || source->missing || session->comparing || session->subject) return;
+  if (!source || source->missing || session->doc.comparing || session->at.subject) return;
   const SourceLine *line = source->n_lines ? &source->line[source->cursor] : NULL;
   int number = line && line->text ? line->number : 1;
-  state->unfolded = !state->unfolded;
+  source_chosen(session)->unfolded = !source_chosen(session)->unfolded;
   Source *other = make_text(session, source->mode);
   int at = source_numbered(other, number);
   for (int i = 0; at < 0 && i < other->n_lines; i++)
@@ -379,7 +381,7 @@ static void go_number(Session *session, const char *text) {
     return;
   }
   if (source_numbered(source, (int)number) < 0 && !session_compares(session)) {
-    state->unfolded = true;
+    source_chosen(session)->unfolded = true;
     source = make_text(session, source->mode);
   }
   int at = source_numbered(source, (int)number);
@@ -393,55 +395,59 @@ static void line(Session *session, const char *argument) {
     go_number(session, argument);
     return;
   }
-  session->prompt = PROMPT_FIELD;
-  session->field.history = NULL;
-  textfield_set(&session->field, "");
+  session->prompt.kind = PROMPT_FIELD;
+  session->prompt.field.history = NULL;
+  textfield_set(&session->prompt.field, "");
 }
 
 static void source_typed(Session *session, TextFieldResult result) {
-  if (result == TEXTFIELD_ACCEPTED && session->field.text[0])
-    go_number(session, session->field.text);
+  if (result == TEXTFIELD_ACCEPTED && session->prompt.field.text[0])
+    go_number(session, session->prompt.field.text);
 }
 
 static void scroll(Session *session, int by) {
   const Source *source = session->prepared;
-  ViewState *state = session_view_state(session);
   int most = source ? source_across_max(source, text_cols(session, source)) : 0;
-  int to = state->across + by;
-  state->across = to < 0 ? 0 : to > most ? most : to;
+  int to = source_chosen(session)->across + by;
+  source_chosen(session)->across = to < 0 ? 0 : to > most ? most : to;
 }
 
 static void scroll_left(Session *s, const char *a) { (void)a, scroll(s, -ACROSS_STEP); }
 static void scroll_right(Session *s, const char *a) { (void)a, scroll(s, ACROSS_STEP); }
 
 static void source_click(Session *session, int what, int value) {
-  ViewState *state = session_view_state(session);
+  SourceChosen *chosen = source_chosen(session);
   int mode = what == SOURCE_SPOT_NAME ? value : what - SOURCE_SPOT_LINE;
-  if (state->mode != mode) change_text(session, mode - state->mode);
+  if ((int)chosen->mode != mode) change_text(session, mode - (int)chosen->mode);
   if (what == SOURCE_SPOT_NAME) return;
-  state->cursor = value;
-  state->pane = 0;
+  session_view_state(session)->cursor = value;
+  chosen->sought = 0;
 }
 
 // From the nest of the explore view one comes to the lines of the row under its cursor; from
 // anywhere, the first time, to the loop over slabs.
 static void source_enter(Session *session) {
   int explore = view_find("explore");
-  const ViewState *from = &session->state[explore];
+  const ViewState *from = &session->at.state[explore];
+  SourceChosen *chosen = source_chosen(session);
   ViewState *state = session_view_state(session);
-  if (session->subject) {  // at the line that it is at, in the text that was looked at last
-    *state = (ViewState){.mode = state->mode, .pane = session->subject->line};
+  if (session->at.subject) {  // at the line that it is at, in the text that was looked at last
+    *state = (ViewState){0};
+    *chosen = (SourceChosen){.mode = chosen->mode, .sought = session->at.subject->line};
     return;
   }
-  if (session->comparing) return;
+  if (session->doc.comparing) return;
   Source *source = make_text(session, SOURCE_CUDA);
   const Nest *nest = explore_nest(session);
-  bool of_row = session->view_before == explore && from->pane == 1 && from->cursor < nest->n_rows;
-  bool is_new = state->cursor == 0 && state->mode == SOURCE_CUDA;
+  bool of_row =
+      session->at.view_before == explore && from->pane == 1 && from->cursor < nest->n_rows;
+  bool is_new = state->cursor == 0 && chosen->mode == SOURCE_CUDA;
   int first = of_row   ? source_first_of(source, &nest->row[from->cursor])
-              : is_new ? source_main_loop(source, session->now.picture->model)
+              : is_new ? source_main_loop(source, session_model(session))
                        : -1;
-  if (first >= 0) *state = (ViewState){.cursor = first, .unfolded = state->unfolded};
+  if (first < 0) return;
+  *state = (ViewState){.cursor = first};
+  *chosen = (SourceChosen){.unfolded = chosen->unfolded};
 }
 
 static const Action actions[] = {
@@ -457,6 +463,7 @@ static const Action actions[] = {
 };
 
 const ViewBody source_view = {
+    .chosen_bytes = sizeof(SourceChosen),
     .shows_subject = true,
     .enter = source_enter,
     .prepare = source_prepare,

@@ -1,7 +1,0 @@
-// Whether the GPU that a kernel was compiled for can launch it.
-#pragma once
-#include "cli/open/open_report.h"
-
-// Sets OpenResult.misfit to the sentence, where it cannot: shared memory, threads or registers are
-// beyond its limits.
-void open_check_fit(OpenResult *r);

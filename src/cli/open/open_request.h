@@ -1,0 +1,21 @@
+// What gemmview open is asked for.
+#pragma once
+#include "cli/common/options.h"
+
+typedef struct OpenRequest {
+  const char *path;
+  char **flags;  // of nvcc
+  int n_flags;
+  const char *kernel, *launch, *blocks, *ncu, *tolerance;  // NULL: not given
+  OptionList args, slabs, dumps;
+  int budget;  // millions of lane instructions
+  bool predict;
+  bool machine;               // run the machine code, not the PTX
+  bool follow;                // keep the ways of warps through it, for the clock
+  const char *against;        // "machine", or a cubin; NULL
+  bool compare;               // with what a capsule's launch left
+  bool orders;                // keep the events of the first cluster, which alone is run
+  bool record;                // keep addresses, for better layouts and the detail
+  struct WatchList *watched;  // gets the files that the kernel is made of; NULL: nobody watches
+  bool detail;                // everything in JSON; says on stderr meanwhile what it is doing
+} OpenRequest;

@@ -1,0 +1,192 @@
+// One question at a time goes to the thread, copied first. The search asks every few hundred states
+// whether it goes on (SearchOptions.goes_on): there it says how many it has seen, and hears that it
+// has been given up, so that a later question waits for some milliseconds at most.
+#include "tui/views/time/pipeline_orders.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/die.h"
+#include "base/str.h"
+#include "base/team.h"
+#include "base/whole.h"
+#include "model/schedules/every_turn.h"
+#include "tui/frame/view.h"
+
+enum { SECONDS = 20, ROLE_COLS = 26 };
+
+typedef struct Question {
+  TargetTable targets;
+  Schedule schedule;
+  BreakageId breakage;
+} Question;
+
+struct PipelineOrders {
+  Team *team;  // NULL: nothing was asked yet
+  Question asked, running;
+  bool wanted, runs, has_answer;  // asked and not begun; on the thread; `answer` is of `running`
+  EveryTurn answer;
+  double began;
+  atomic_bool given_up;
+  _Atomic int64_t states;
+  int64_t told;  // states that were told of last
+};
+
+PipelineOrders *orders_new(void) {
+  PipelineOrders *orders = calloc(1, sizeof *orders);
+  if (!orders) die("out of memory for a search of orders");
+  return orders;
+}
+
+void orders_free(PipelineOrders *o) {
+  atomic_store(&o->given_up, true);
+  team_end(o->team);
+  every_turn_free(&o->answer);
+  free(o);
+}
+
+static bool same_question(const Question *a, const Question *b) {
+  return a->breakage == b->breakage && a->targets.targets == b->targets.targets &&
+         schedule_same(&a->schedule, &b->schedule);
+}
+
+// ---- on the thread ------------------------------------------------------------------------------
+
+static bool goes_on(void *context, int64_t states) {
+  PipelineOrders *o = context;
+  atomic_store(&o->states, states);
+  return !atomic_load(&o->given_up) && clock_seconds() - o->began < SECONDS;
+}
+
+static void run(void *context, int item) {
+  (void)item;
+  PipelineOrders *o = context;
+  o->answer = every_turn_search(&o->running.targets, &o->running.schedule, o->running.breakage,
+                                &(SearchOptions){.goes_on = goes_on, .context = o});
+}
+
+// ---- beside it ----------------------------------------------------------------------------------
+
+static void begin(PipelineOrders *o) {
+  if (!o->team) o->team = team_new(2);
+  every_turn_free(&o->answer);
+  o->running = o->asked;
+  o->wanted = o->has_answer = false;
+  o->runs = true;
+  o->began = clock_seconds();
+  atomic_store(&o->given_up, false);
+  atomic_store(&o->states, 0);
+  team_begin(o->team, 1, run, o);
+}
+
+void orders_ask(PipelineOrders *o, const TargetTable *targets, const Schedule *schedule,
+                BreakageId breakage) {
+  const Question question = {*targets, *schedule, breakage};
+  const bool given_up = atomic_load(&o->given_up);
+  if (o->team && !o->wanted && !given_up && same_question(&question, &o->running)) return;
+  o->asked = question;
+  o->wanted = true;
+  if (o->runs)
+    atomic_store(&o->given_up, true);
+  else
+    begin(o);
+}
+
+void orders_give_up(PipelineOrders *o) {
+  o->wanted = false;
+  if (o->runs) atomic_store(&o->given_up, true);
+}
+
+bool orders_is_under_way(const PipelineOrders *o) { return o->runs || o->wanted; }
+
+bool orders_poll(PipelineOrders *o) {
+  if (!o->runs) return false;
+  if (!team_is_done(o->team)) {
+    const int64_t states = atomic_load(&o->states);
+    const bool more = states != o->told;
+    o->told = states;
+    return more;
+  }
+  team_finish(o->team);
+  o->runs = false;
+  o->has_answer = !atomic_load(&o->given_up);
+  if (o->wanted) begin(o);
+  return true;
+}
+
+static const SearchResult *found_by(const PipelineOrders *o) {
+  return o->has_answer && o->answer.search && o->answer.result.verdict == SEARCH_FOUND
+             ? &o->answer.result
+             : NULL;
+}
+
+int orders_count(const PipelineOrders *o) { return found_by(o) ? found_by(o)->n_steps : 0; }
+
+int orders_stmt(const PipelineOrders *o, int step) {
+  const SearchResult *r = found_by(o);
+  if (!r || step < 0 || step >= r->n_steps) return -1;
+  return search_event(o->answer.search, r->step[step].process, r->step[step].at)->tag;
+}
+
+// ---- the picture --------------------------------------------------------------------------------
+
+static void draw_verdict(Canvas *canvas, Rect in, const PipelineOrders *o) {
+  const EveryTurn *e = &o->answer;
+  if (!o->has_answer) {
+    canvas_printf(canvas, in, 0, 1, STYLE_DIM,
+                  o->runs ? "every order: %lld states so far; o stops"
+                          : "every order: stopped; o starts again",
+                  (long long)atomic_load(&o->states));
+    return;
+  }
+  if (e->fault) {
+    canvas_printf(canvas, in, 0, 1, STYLE_DIM, "every order: %s", e->fault);
+    return;
+  }
+  const bool found = e->result.verdict == SEARCH_FOUND;
+  const int col = canvas_printf(canvas, in, 0, 1, found ? STYLE_BAD : STYLE_OK, "%s",
+                                search_verdict_name(e->result.verdict));
+  canvas_printf(canvas, in, 0, col + 2, STYLE_DIM, "%lld stage%s, up to %lld turn%s, %lld states",
+                (long long)e->slots, plural_s(e->slots), (long long)e->turns, plural_s(e->turns),
+                (long long)e->result.states);
+}
+
+static Rect draw_text(Canvas *canvas, Rect in, const char *label, const char *text) {
+  if (!text || in.rows < 1) return in;
+  Rect line = in;
+  line.col += 9;
+  line.cols -= 9;
+  canvas_text(canvas, in, 0, 1, STYLE_DIM, label);
+  const int rows = canvas_wrap(canvas, line, STYLE_TEXT, text);
+  rect_take_top(&in, max_int(rows, 1));
+  return in;
+}
+
+static void draw_step(Canvas *canvas, Rect in, const PipelineOrders *o, int i, bool here) {
+  const Search *s = o->answer.search;
+  const SearchStep *step = &o->answer.result.step[i];
+  const Style style = here ? STYLE_CURSOR : STYLE_TEXT;
+  canvas_printf(canvas, in, 0, 1, STYLE_DIM, "%4d", i + 1);
+  const int col =
+      canvas_printf(canvas, in, 0, 7, style, "%-*s", ROLE_COLS, s->process[step->process].name);
+  canvas_text(canvas, in, 0, col + 1, style, search_event_text(s, step->process, step->at));
+}
+
+void orders_draw(Canvas *canvas, Rect in, const PipelineOrders *o, int step) {
+  draw_verdict(canvas, rect_take_top(&in, 1), o);
+  const SearchResult *r = found_by(o);
+  for (int i = 0; o->has_answer && i < o->answer.n_left_out; i++)
+    in = draw_text(canvas, in, "left out", o->answer.left_out[i]);
+  if (!r) return;
+  in = draw_text(canvas, in, search_fault_name(r->fault), "");
+  in = draw_text(canvas, in, "root", r->root);
+  in = draw_text(canvas, in, "cure", r->cure);
+  if (in.rows < 2) return;
+  canvas_hline(canvas, rect_take_top(&in, 1), 0, 0, in.cols, STYLE_BORDER);
+  const int first = view_scroll(step, r->n_steps, in.rows);
+  for (int i = 0; i < in.rows && first + i < r->n_steps; i++)
+    draw_step(canvas, (Rect){in.row + i, in.col, 1, in.cols}, o, first + i, first + i == step);
+  view_draw_more(canvas, in, first, r->n_steps);
+}

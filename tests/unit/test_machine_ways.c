@@ -1,0 +1,209 @@
+// The ways of warps that a run on the CPU leaves, held against those that are computed from the
+// launch alone: where no branch and no address follows from memory, they are the same, instruction
+// by instruction, and what their accesses cost, too. Then the command that plays them.
+#include <check.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "cli/open/open_input.h"
+#include "cli_harness.h"
+#include "kernels/toolchain/machine/access_costs.h"
+#include "kernels/toolchain/machine/sass.h"
+#include "kernels/toolchain/tool.h"
+#include "machine/mc_ways.h"
+#include "machine_case.h"
+#include "open_case.h"
+#include "ptx/run/run.h"
+
+Suite *suite_machine_ways(void);
+
+enum { WARPS_MAX = 16, SM = 90, PARAMETERS = 0x210 };
+
+static Arena *arena;
+static void setup(void) { arena = arena_new("test"); }
+static void teardown(void) { arena_free(arena); }
+
+static SassCode code_of(const char *id, const char *kernel) {
+  size_t n = 0;
+  const char *cubin = machine_case_file(arena, id, ".cubin", &n);
+  const ElfBytes text = elf_section(cubin, n, arena_printf(arena, ".text.%s", kernel));
+  ck_assert_ptr_nonnull(text.at);
+  return sass_decode(arena, text.at, (size_t)(text.end - text.at), SM);
+}
+
+static int index_of(const char *id) {
+  int i = 0;
+  while (i < open_case_count() && strcmp(open_case_id(i), id) != 0) i++;
+  ck_assert_int_lt(i, open_case_count());
+  return i;
+}
+
+static void check_way(const char *id, int warp, const SassWay *ran, const SassWay *computed) {
+  ck_assert_msg(ran->ended && computed->ended, "%s, warp %d: not to the end", id, warp);
+  ck_assert_msg(ran->n_stretches == computed->n_stretches,
+                "%s, warp %d: %d stretches in the run, %d computed", id, warp, ran->n_stretches,
+                computed->n_stretches);
+  for (int i = 0; i < ran->n_stretches; i++)
+    ck_assert_msg(ran->stretch[i].first == computed->stretch[i].first &&
+                      ran->stretch[i].last == computed->stretch[i].last,
+                  "%s, warp %d, stretch %d: %x-%x in the run, %x-%x computed", id, warp, i,
+                  ran->stretch[i].first, ran->stretch[i].last, computed->stretch[i].first,
+                  computed->stretch[i].last);
+  ck_assert_int_eq(ran->instructions, computed->instructions);
+  ck_assert_int_eq(ran->n_events, computed->n_events);
+  for (int i = 0; i < ran->n_events; i++)
+    ck_assert_mem_eq(&ran->event[i], &computed->event[i], sizeof ran->event[i]);
+}
+
+// Kernels in which block (x, 0, 0) of threads (x, 0, 0) goes a way that follows from the launch.
+static const char *const plain[] = {"k05", "k09", "k11", "k19"};
+enum { N_PLAIN = sizeof plain / sizeof plain[0] };
+
+START_TEST(test_ways_of_a_run_are_those_of_the_launch) {
+  const char *id = plain[_i];
+  const OpenCase c = open_case_load_module(arena, index_of(id), machine_case_recorded(arena, id));
+  const SassCode code = code_of(id, c.kernel->name);
+  const int threads = c.launch.block[0], warps = threads / SASS_LANES;
+  ck_assert(c.launch.block[1] == 1 && warps <= WARPS_MAX);
+  AccessCosts ran = access_costs_new(arena, &code), computed = access_costs_new(arena, &code);
+  McWays *ways = mc_ways_new(arena, &code, warps, &(SassListener){access_costs_note, &ran});
+  ptx_machine_trace(c.machine, mc_ways_step, ways);
+  ptx_machine_watch(c.machine, mc_ways_access, ways);
+  ck_assert_int_eq(ptx_machine_run(c.machine, 1, 0, 0), PTX_DONE);
+  const SassWay *way = mc_ways_take(ways);
+
+  SassLaunch launch = {.threads = threads, .block = 1, .blocks = c.launch.grid[0]};
+  memcpy(launch.constant, &threads, sizeof threads);
+  memcpy(launch.constant + PARAMETERS, c.machine->param.bytes, (size_t)c.kernel->param_bytes);
+  const SassPlan *plan = sass_plan(arena, &code);
+  const SassListener listener = {access_costs_note, &computed};
+  for (int w = 0; w < warps; w++) {
+    const SassWay of_launch = sass_run(arena, plan, &launch, w, &listener);
+    check_way(id, w, &way[w], &of_launch);
+  }
+  access_costs_finish(&ran);
+  access_costs_finish(&computed);
+  int told = 0;
+  for (int i = 0; i < code.n; i++) {
+    // Of what is carried out more often, the first executions alone are computed.
+    if (!ran.n[i] || ran.n[i] != computed.n[i]) continue;
+    told++;
+    ck_assert_msg(ran.wavefronts[i] == computed.wavefronts[i] && ran.lines[i] == computed.lines[i],
+                  "%s, instruction %x: %g wavefronts and %g lines in the run, %g and %g computed",
+                  id, i, ran.wavefronts[i], ran.lines[i], computed.wavefronts[i],
+                  computed.lines[i]);
+  }
+  ck_assert_int_gt(told, 3);
+}
+END_TEST
+
+// A question that is asked again in vain has been asked once: the waits of c10 follow from data
+// that bulk copies bring, and the warps that wait poll.
+START_TEST(test_polls_are_one_question) {
+  const SassInst *asks = NULL;
+  SassInst inst[4];
+  const uint64_t nop[2] = {0x0000000000007918, 0x000fc00000000000},
+                 // SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [UR4], R2;  @!P0 BRA -0x20;  EXIT
+      wait[2] = {0x00000002ff0075a7, 0x000e240008000144},
+                 back[2] = {0xfffffffc00f88947, 0x000fea000383ffff},
+                 end[2] = {0x000000000000794d, 0x000fea0003800000};
+  uint64_t words[8];
+  memcpy(words, nop, 16), memcpy(words + 2, wait, 16), memcpy(words + 4, back, 16);
+  memcpy(words + 6, end, 16);
+  const SassCode code = sass_decode(arena, (const unsigned char *)words, sizeof words, SM);
+  ck_assert_int_eq(code.n, 4);
+  memcpy(inst, code.inst, sizeof inst);
+  asks = &inst[1];
+  ck_assert(sass_asks_mbarrier(asks));
+  ck_assert(!sass_asks_mbarrier(&inst[0]) && !sass_asks_mbarrier(&inst[3]));
+
+  // The machine's part in it: what it tells of a warp that asks three times.
+  uint64_t *frame = ARENA_ARRAY(arena, uint64_t, 512 * SASS_LANES);
+  PtxBlock block = {.rank = 0};
+  PtxMachine *machine = ARENA_NEW(arena, PtxMachine);
+  PtxWarp *warp = ARENA_NEW(arena, PtxWarp);
+  *warp = (PtxWarp){.block = &block, .frame = frame, .mask = ~0u};
+  McWays *ways = mc_ways_new(arena, &code, 1, NULL);
+  static const int steps[][2] = {{0, 1}, {1, 2}, {2, 1}, {1, 2}, {2, 1}, {1, 2}, {3, 4}};
+  for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+    warp->pc = steps[i][0], warp->next = steps[i][1];
+    mc_ways_step(ways, machine, warp, warp->pc, ~0u);
+  }
+  const SassWay *way = mc_ways_take(ways);
+  ck_assert(way->ended);
+  ck_assert_int_eq(way->n_events, 1);
+  ck_assert_int_eq(way->n_stretches, 1);
+  ck_assert_int_eq(way->stretch[0].first, 0);
+  ck_assert_int_eq(way->stretch[0].last, 3);
+  ck_assert_int_eq(way->instructions, 4);
+}
+END_TEST
+
+// ---- the command --------------------------------------------------------------------------------
+
+static double json_number(const JsonValue *object, const char *key) {
+  Diags diags = diags_new(arena);
+  double out = 0;
+  ck_assert_msg(json_require_double(object, key, &out, &diags), "%s", diags_text(arena, &diags));
+  return out;
+}
+
+static bool has_tool(void) { return cli_has_program() && sass_find_tool(arena); }
+
+#define K09 \
+  "open tests/data/machine/open/k09.cubin --launch grid=3x4,block=256 --arg 256 --arg 192 "
+#define K09_ARGS \
+  "--arg 80 --arg f32:1.25 --arg mem:81920 --arg mem:61440 --arg f32:0.5 --arg mem:196608 "
+
+START_TEST(test_why_of_a_run_names_loops_and_lines) {
+  if (!has_tool()) return;
+  const CliRun run = cli_run(arena, K09 K09_ARGS "--why --what-if --json");
+  ck_assert_msg(run.status == 0, "%s%s", run.out, run.err);
+  const JsonValue *json = cli_json(arena, &run), *kernel = json_object_get(json, "kernel"),
+                  *clocks = json_object_get(kernel, "clocks"),
+                  *loops = json_object_get(json, "loops");
+  const double value = json_number(clocks, "value");
+  ck_assert(value > 3000 && value < 60000);
+  ck_assert(json_number(clocks, "low") < value && json_number(clocks, "high") > value);
+  ck_assert_int_ge(json_count(loops), 1);
+  // K is 80, a slab 8 or 16: the loop's turns follow from the argument.
+  const double turns = json_number(json_at(loops, 0), "turns");
+  const CliRun twice =
+      cli_run(arena, K09
+              "--arg 160 --arg f32:1.25 --arg mem:163840 --arg mem:122880 --arg f32:0.5 "
+              "--arg mem:196608 --why --json");
+  ck_assert_msg(twice.status == 0, "%s%s", twice.out, twice.err);
+  const JsonValue *longer = json_object_get(cli_json(arena, &twice), "loops");
+  ck_assert_double_eq_tol(json_number(json_at(longer, 0), "turns"), 2 * turns, 1.01);
+  const CliRun text = cli_run(arena, K09 K09_ARGS "--why");
+  ck_assert_ptr_nonnull(strstr(text.out, "played clock by clock"));
+  ck_assert_ptr_nonnull(strstr(text.out, "clocks from launch to end"));
+}
+END_TEST
+
+// PTX where there is an assembler: the same report from its machine code.
+START_TEST(test_machine_code_is_run_in_place_of_ptx) {
+  if (!has_tool() || !open_find_tool(arena, "ptxas")) return;
+#define K01                                                                                      \
+  "open tests/data/open/k01.ptx --launch grid=8x7,block=32x8 --arg mem:200000 --arg mem:200000 " \
+  "--arg 250 --arg 200 --json"
+  const CliRun ptx = cli_run(arena, K01), machine = cli_run(arena, K01 " --machine");
+  ck_assert_msg(ptx.status == 0 && machine.status == 0, "%s%s", ptx.err, machine.err);
+  const JsonValue *a = cli_json(arena, &ptx), *b = cli_json(arena, &machine);
+  ck_assert_double_eq(json_number(a, "wavefronts"), json_number(b, "wavefronts"));
+  ck_assert(json_number(a, "lane_instructions") != json_number(b, "lane_instructions"));
+}
+END_TEST
+
+Suite *suite_machine_ways(void) {
+  Suite *suite = suite_create("machine_ways");
+  TCase *tcase = tcase_create("ways");
+  tcase_add_checked_fixture(tcase, setup, teardown);
+  tcase_add_loop_test(tcase, test_ways_of_a_run_are_those_of_the_launch, 0, N_PLAIN);
+  tcase_add_test(tcase, test_polls_are_one_question);
+  tcase_set_timeout(tcase, 60);
+  tcase_add_test(tcase, test_why_of_a_run_names_loops_and_lines);
+  tcase_add_test(tcase, test_machine_code_is_run_in_place_of_ptx);
+  suite_add_tcase(suite, tcase);
+  return suite;
+}

@@ -262,8 +262,8 @@ void search_explain(Search *s, SearchResult *r) {
           "arrive, and wait, in the scope of the cluster: .release.cluster and "
           ".acquire.cluster",
       [SEARCH_UNLEARNED] = "wait in the scope of the cluster, too: .acquire.cluster",
-      [SEARCH_TOO_MANY] = "initialise the mbarrier for as many arrivals as come",
-      [SEARCH_UNBEGUN] = "initialise, fence.mbarrier_init, and meet before anybody goes on",
+      [SEARCH_TOO_MANY] = "initialise the mbarrier for exactly the arrivals that come",
+      [SEARCH_UNBEGUN] = "initialise, fence.mbarrier_init, and let all threads meet",
       [SEARCH_GONE] = "let the cluster meet before a block ends",
       [SEARCH_IN_FLIGHT] = "wait for the work before the block ends"};
   r->cure = cure[r->fault];

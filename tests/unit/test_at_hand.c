@@ -199,7 +199,7 @@ END_TEST
 
 START_TEST(views_take_the_word_of_the_driver) {
   at_hand_take(session, &h200);
-  ck_assert(strstr(session->prompt.message, "its word counts") != NULL);
+  ck_assert(strstr(session->prompt.message, "they count") != NULL);
   ck_assert_int_eq(session_model(session)->target->l2_bytes, 41943040);
   view_show(session, view_find("grid"));
   ck_assert_msg(shows("40 MiB") || shows("40.0 MiB"), "%s", export_text(arena, canvas));

@@ -121,8 +121,7 @@ START_TEST(steps_and_knobs_are_pushed) {
   ck_assert(tutor_go(end[0].session, 2));
   ends_settle(end, 2);
   ck_assert_int_eq(end[1].session->at.view, view_find("banks"));
-  ck_assert_str_eq(end[1].session->prompt.message,
-                   "the class goes on with banks, step 3; 0 goes there");
+  ck_assert_str_eq(end[1].session->prompt.message, "the class is at banks, step 3; 0 goes there");
   view_show(end[1].session, view_find("lesson"));
   // The pages are the teacher's.
   view_run(end[1].session, "step-next", NULL);

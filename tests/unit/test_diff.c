@@ -33,7 +33,7 @@ static const struct {
     {"diff " CUBIN " " CUBIN, 2, "choose one with --kernel NAME"},
     {"diff " CUBIN " " CUBIN " --kernel none", 2, "no such kernel"},
     {"diff " CUBIN " tests/data/cubins/sm_80.cubin --kernel dots", 2,
-     "one is for sm_90, the other for sm_80"},
+     "one is built for sm_90, the other for sm_80"},
     {"diff fp32/naive " K01, 2, "a state and a source cannot be compared"},
     {"diff fp32/naive,M=64,N=64,K=64 fp32/naive,M=128,N=64,K=64", 2, "different problems"},
     {"diff fp32/naive,M=64,N=64,K=64 fp32/naive,M=64,N=64,KK=64", 2, "KK"},

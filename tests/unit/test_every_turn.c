@@ -111,7 +111,7 @@ static const struct {
     {"hopper", "consumers", BREAK_FEWER_ARRIVALS, SEARCH_REFILLED, "while consumer warp 0 reads",
      "initialise empty[0] for 8 arrivals: tried, and then proved"},
     {"hopper", "roles", BREAK_INIT_FENCE, SEARCH_UNBEGUN, "may not be initialised yet",
-     "fence.mbarrier_init behind the initialisation: tried"},
+     "fence.mbarrier_init after the initialisation: tried"},
     {"fp16", "tma", BREAK_OTHER_FENCE, SEARCH_UNFENCED, "no fence.proxy.async stands between",
      "let warp 0 fence (fence.proxy.async) in front of its copy"},
     {"attention", "causal", BREAK_LAST_SLAB, SEARCH_IN_FLIGHT, "block 0 ends while", ""},

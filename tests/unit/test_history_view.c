@@ -139,7 +139,7 @@ START_TEST(an_empty_history_says_why) {
   Canvas *canvas = canvas_new(arena, 24, 80, false);
   view_show(session, view_find("measure"));
   ck_assert(drive_keys(session, canvas, "Right Right Right", &diags));
-  ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), "none runs here"));
+  ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), "No worker runs here"));
   session->background.worker.present = true;
   results_set_past(&session->background.results, NULL, 0);
   drive_frame(session, canvas);

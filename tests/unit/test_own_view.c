@@ -221,7 +221,7 @@ START_TEST(test_a_kernel_is_chosen_and_launched) {
   golden_check("screens/own_choice.txt", shown());
   run_keys("Down Down Down Enter");
   ck_assert_ptr_null(own_work(session)->opened);
-  ck_assert(shows("--launch is missing: how a4(.u64, .u32) is launched"));
+  ck_assert(shows("--launch is missing: the grid and block of a4(.u64, .u32)"));
   ck_assert_str_eq(session->prompt.field.text,
                    "--launch grid=1,block=128 --arg mem:65536 --arg 64");
   golden_check("screens/own_asks_launch.txt", shown());

@@ -111,7 +111,7 @@ int cmd_export(Arena *arena, int argc, char **argv) {
   const Program *program =
       breakage < BREAK_COUNT ? program_break(arena, model->program, breakage) : model->program;
   if (!program)
-    return cli_error(CLI_NO, "%s: %s: this program has nothing of the kind", given.breakage,
+    return cli_error(CLI_NO, "%s: %s: this program has nothing that it could break", given.breakage,
                      breakage_help(breakage));
   const Emission *emission = emit_model(arena, model, program);
   return put_out(arena, &given, export_cu(arena, emission, program, model->target));

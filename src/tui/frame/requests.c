@@ -551,7 +551,7 @@ static void take_progress(Session *session, const Request *request, const Messag
   if (!request || !is_on_gpu(request)) return;
   if (message->kind == MESSAGE_QUEUED)
     snprintf(session->background.worker.line, sizeof session->background.worker.line,
-             "%d before us, about %.0f s", (int)message->place, message->seconds);
+             "%d requests come first, about %.0f s", (int)message->place, message->seconds);
   else
     snprintf(session->background.worker.line, sizeof session->background.worker.line,
              "%s: %.60s %.0f %%", words[request->kind], message->stage, 100 * message->fraction);

@@ -300,7 +300,7 @@ KernelPlay kernel_play(Arena *arena, const Model *model, const Emission *emissio
   int n = 0, blocks = 0;
   ClockBlock *kind = walk_blocks(&walker, &n, &blocks);
   AccessCosts costs = walker.costs;
-  if (!kind) return (KernelPlay){.why_not = "a warp of it does not come to its end"};
+  if (!kind) return (KernelPlay){.why_not = "one of its warps does not end"};
   costs.local_share =
       play_spilled_share(&out, &(PlayRoom){.stack_bytes = stack_bytes,
                                            .resident = max_int(1, model->resources.blocks_per_sm),

@@ -432,8 +432,8 @@ static void draw_limits(Canvas *canvas, Rect in, const Session *session, const L
 // The details above are of the rung under the cursor, limits of what is at hand.
 static void say_whose(Canvas *canvas, Rect in, const Session *session, int cursor) {
   canvas_printf(canvas, in, 0, 1, STYLE_DIM,
-                "LIMIT is of what is at hand, from rung %d; %s takes %d", session->doc.rung,
-                view_key_name(session, "take"), cursor);
+                "LIMIT is that of your state, edited from rung %d; %s takes rung %d",
+                session->doc.rung, view_key_name(session, "take"), cursor);
 }
 
 static void draw(Canvas *canvas, Rect in, const Session *session, const void *prepared) {

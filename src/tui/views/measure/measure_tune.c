@@ -200,9 +200,9 @@ static int draw_ranking_head(Canvas *canvas, Rect in, const Session *session,
   const char *key = view_key_name(session, "tune-here");
   if (session->background.worker.gpu[0])
     snprintf(text, sizeof text,
-             "%s searches for the best kernel of %s for a minute: it compiles, verifies and times "
-             "states in rounds, the finalists in turns with %s; x ends it and keeps what is known. "
-             "Nothing was timed yet. Enter takes a line's knobs.",
+             "%s searches for the best kernel of %s for a minute. It compiles, verifies and "
+             "times states in rounds, then the finalists in turns with %s. x ends the search and "
+             "keeps its results. Enter takes the knobs of a line. Nothing was timed yet.",
              key, problem, schedule_reference(&session->doc.now.schedule));
   else
     snprintf(text, sizeof text,

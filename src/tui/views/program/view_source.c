@@ -43,10 +43,10 @@ static const char *missing_text(const Session *session, const Source *source) {
   if (mode == SOURCE_CUDA) return NULL;
   if (!compiled) {
     if (!session->background.worker.present)
-      return "Nothing compiles on this screen, beside which no worker runs. The explorer and "
-             "`gemmview ptx` compile; `gemmview doctor` says whether they can.";
+      return "No worker runs beside this screen, so nothing is compiled. The explorer and "
+             "`gemmview ptx` compile; `gemmview doctor` tells whether they can.";
     if (session->background.worker.line[0]) return session->background.worker.line;
-    return "Compiling begins when the knobs rest.";
+    return "Compiling begins when you stop turning knobs.";
   }
   if (compiled->error) return compiled->error;
   if (mode == SOURCE_PTX) return compiled->listing ? NULL : "Compiling …";

@@ -133,8 +133,7 @@ static void draw_way(Canvas *canvas, Rect row, const PipelineOwn *own, int line)
   canvas_spot(canvas, row, PIPELINE_SPOT_WAY, line);
   if (!line) {
     canvas_text(canvas, row, 0, 3, here ? STYLE_TITLE : STYLE_TEXT,
-                "none: the program as it is, "
-                "unbroken");
+                "none: the program as it is, unbroken");
     return;
   }
   const BreakageId id = own->way[line - 1];

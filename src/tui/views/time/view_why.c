@@ -29,10 +29,10 @@ static WhyOwn *own_of(const Session *session) { return view_own(session, &why_vi
 static const char *missing_text(const Session *session, const Compiled *compiled) {
   if (!compiled) {
     if (!session->background.worker.present)
-      return "Nothing compiles on this screen, beside which no worker runs. `gemmview why` and the "
-             "explorer compile; `gemmview doctor` says whether they can.";
+      return "No worker runs beside this screen, so nothing is compiled. `gemmview why` and the "
+             "explorer compile; `gemmview doctor` tells whether they can.";
     if (session->background.worker.line[0]) return session->background.worker.line;
-    return "Compiling begins when the knobs rest.";
+    return "Compiling begins when you stop turning knobs.";
   }
   if (compiled->error) return compiled->error;
   if (compiled->code) return "The clock plays the machine code …";
@@ -366,9 +366,7 @@ static const Action actions[] = {
     {"clock-after", "Right l", NULL, NULL, "go a clock on", clock_after},
     {"clocks-before", "<", NULL, NULL, "go 50 clocks back", clocks_before},
     {"clocks-after", ">", NULL, NULL, "go 50 clocks on", clocks_after},
-    {"fault", "Enter", "whose fault", NULL,
-     "go to the instruction that this one waits "
-     "for",
+    {"fault", "Enter", "whose fault", NULL, "go to the instruction that this one waits for",
      go_fault},
     {"loop-next", "o", "loop", NULL, "another loop of the kernel", other_loop},
     {"source-here", "e", "source", NULL, "show its line in the source view", open_source},

@@ -5,10 +5,13 @@
   tools/words.py comments   line comments of src instead
 
 A string is one literal of C, neighbouring literals joined, of at least two words, or a text in
-data/lessons and data/ladders, or a row of the glossary. A sentence is not plain when it begins with
-Of, What, Who, That, Nor or Nobody and asks nothing, when it has "of so many", or when a screen would
-show more than 20 words of it without a stop. Strings of src outside src/tui are listed and not judged:
-most of them are texts of programs.
+data/lessons and data/ladders, or a row of the glossary. A sentence is not plain
+
+  - when it begins with Of, What, Who, That, Nor or Nobody and asks nothing,
+  - when it has one of the STIFF words, of which each has a plain one beside it,
+  - when a screen (src/tui, data) would show more than 20 words of it without a stop.
+
+Texts of programs are listed and not judged: PTX, CUDA, SQL and the comments that stand in CUDA.
 """
 import glob
 import json
@@ -16,6 +19,31 @@ import re
 import sys
 
 FIRST = re.compile(r"(Of|What|Who|That|Nor|Nobody)\b")
+STIFF = [(re.compile(pattern, re.I), plain) for pattern, plain in (
+    (r"\bso many\b", "the number of …"),
+    (r"\bas many\b", "the same number, one for each"),
+    (r"\bno more than so\b", "at most"),
+    (r"^[^?]*\bhow many\b[^?]*$", "the number of …"),
+    (r"\b(?:those|he|she|they|ones) who\b", "name them: the consumers"),
+    (r"\bwhom\b", "name them: which warps"),
+    (r"\b(?:nobody|somebody|whoever|whosever)\b", "name it: no thread, a warp"),
+    (r"\bis none of\b", "is not one of, choose"),
+    (r"\bis due\b", "is missing, expected"),
+    (r"\b(?:is|are) expected(?: here| behind|$)", "expected …"),
+    (r"\bof the kind\b", "name it"),
+    (r"\bone's own\b", "your own"),
+    (r"\blikewise\b", "the same way"),
+    (r"\bin vain\b", "needlessly"),
+    (r"(?<!there )\bis no (?!longer|need)(?:such )?[a-z]+ (?:of|that|to)\b", "is not a …"),
+    (r"\bsays otherwise\b", "gives another …"),
+    (r"\bfor want of\b", "without, because … is missing"),
+    (r"\bat registers\b", "uses registers"),
+)]
+# Texts of programs: files, and strings that are code wherever they stand.
+PROGRAMS = ("src/model/text/", "src/model/ops/", "src/kernels/toolchain/export/", "src/machine/mc_",
+            "src/features/gpc/kernels/export_places.c", "src/kernels/device/problem_kernels.c",
+            "src/kernels/device/late_reads.c", "src/kernels/device/gpu_selftest_text.c")
+CODE = re.compile(r"\basm\b|__\w+__|\breturn\b|#pragma|^\s*//|;\\n|\bSELECT\b|\bPRAGMA\b")
 WORDS_MAX = 20
 LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 GAP = re.compile(r'\s*(?:\\\n\s*)?\Z')
@@ -63,7 +91,8 @@ def strings_of_json(path):
 
 def strings():
     for path in sorted(glob.glob("src/**/*.[ch]", recursive=True) +
-                       glob.glob("src/**/*.def", recursive=True)):
+                       glob.glob("src/**/*.def", recursive=True) +
+                       glob.glob("src/**/*.form", recursive=True)):
         for line, text in strings_of_c(path):
             if re.search(r"[A-Za-z]{2,}[^A-Za-z%]+[A-Za-z]{2,}", text) and " " in text.strip():
                 yield path, line, text
@@ -81,14 +110,19 @@ def sentences(text):
 
 def faults(path, text):
     """Why it is not plain; nothing where it is."""
-    if not path.startswith(("src/tui", "data")):
+    if path.startswith(PROGRAMS) or path.startswith("src") and CODE.search(text):
         return
+    screen = path.startswith(("src/tui", "data"))
     text = re.sub(r"\{[^{}]*\}", "N", text)  # a fact in a lesson is a number on the screen
     for sentence in sentences(text):
         if FIRST.match(sentence) and "?" not in sentence:
             yield f"begins with {FIRST.match(sentence).group(1)}"
-        if "of so many" in sentence:
-            yield "of so many"
+        for pattern, plain in STIFF:
+            m = pattern.search(sentence)
+            if m:
+                yield f'"{m.group(0)}": say "{plain}"'
+        if not screen:
+            continue
         parts = re.split(r"[:;,(]\s|\s--\s|…", sentence)
         if max(len(re.findall(r"[A-Za-z][A-Za-z'-]*", p)) for p in parts) > WORDS_MAX:
             yield f"more than {WORDS_MAX} words without a stop"

@@ -90,7 +90,7 @@ FILE *disk_open(const char *path, bool pipes, const char **why) {
   const char *not_one = there ? no_file(status.st_mode, pipes) : NULL;
   const int error = there ? 0 : errno;
   if (there && !not_one && S_ISFIFO(status.st_mode) && !pipe_has_writer(fd, &first))
-    not_one = "it is a pipe that nobody writes into";
+    not_one = "it is a pipe without a writer";
   FILE *file = there && !not_one && fcntl(fd, F_SETFL, 0) == 0 ? fdopen(fd, "rb") : NULL;
   if (file && first != EOF) ungetc(first, file);
   if (why) *why = not_one ? not_one : strerror(error);

@@ -92,7 +92,7 @@ static bool keys_differ(Reader *r, const JsonValue *object) {
   qsort(sorted, (size_t)object->count, sizeof *sorted, compare_keys);
   for (int i = 1; i < object->count; i++) {
     if (!str_equal(sorted[i - 1]->key, sorted[i]->key)) continue;
-    json_diag(r->diags, sorted[i], "the key is here twice, first on line %d", sorted[i - 1]->line);
+    json_diag(r->diags, sorted[i], "the key is given twice, first on line %d", sorted[i - 1]->line);
     return false;
   }
   return true;
@@ -347,7 +347,7 @@ bool json_check_keys(const JsonValue *object, const char *const *known, int n, D
     for (int k = 0; key && k < n && !found; k++) found = str_equal(key, known[k]);
     if (found) continue;
     good = false;
-    Diag *diag = json_diag(diags, json_at(object, i), "no such key");
+    Diag *diag = json_diag(diags, json_at(object, i), "unknown key");
     diag->nearest = key ? nearest_name(key, known, n) : NULL;
   }
   return good;

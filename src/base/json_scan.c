@@ -60,7 +60,7 @@ static bool scan_escape(JsonScan *s) {
   char c = s->at + 1 < s->n ? s->text[s->at + 1] : '\0';
   if (c == '\0') return fail(s, "the text ends inside an escape");
   if (c != 'u') {
-    if (!strchr("\"\\/bfnrt", c)) return fail(s, "JSON knows no such escape");
+    if (!strchr("\"\\/bfnrt", c)) return fail(s, "JSON does not have this escape");
     s->at += 2;
     return true;
   }
@@ -114,7 +114,7 @@ static bool scan_number(JsonScan *s) {
   bool zero = peek(s) == '0';
   size_t digits = s->at;
   if (!scan_digits(s)) return false;
-  if (zero && s->at - digits > 1) return fail(s, "a number may not start with a needless 0");
+  if (zero && s->at - digits > 1) return fail(s, "a number may not start with an extra 0");
   if (peek(s) == '.') {
     s->at++;
     if (!scan_digits(s)) return false;
@@ -131,7 +131,7 @@ static bool scan_number(JsonScan *s) {
 static bool scan_word(JsonScan *s, const char *word) {
   size_t length = strlen(word);
   if (s->n - s->at < length || memcmp(s->text + s->at, word, length) != 0)
-    return fail(s, "a value is due here: an object, array, string, number, true, false or null");
+    return fail(s, "expected a value: an object, array, string, number, true, false or null");
   s->at += length;
   return true;
 }
@@ -140,10 +140,10 @@ static bool scan_value(JsonScan *s, int depth);
 
 static bool scan_member(JsonScan *s, int depth) {
   skip_blanks(s);
-  if (peek(s) != '"') return fail(s, "a key in double quotes is due here");
+  if (peek(s) != '"') return fail(s, "expected a key in double quotes");
   if (!scan_string(s)) return false;
   skip_blanks(s);
-  if (peek(s) != ':') return fail(s, "a colon is due after a key");
+  if (peek(s) != ':') return fail(s, "expected a colon after the key");
   s->at++;
   return scan_value(s, depth);
 }
@@ -162,7 +162,7 @@ static bool scan_container(JsonScan *s, char close, int depth) {
     skip_blanks(s);
     char c = peek(s);
     if (c != ',' && c != close)
-      return fail(s, close == '}' ? "a comma or } is due here" : "a comma or ] is due here");
+      return fail(s, close == '}' ? "expected a comma or }" : "expected a comma or ]");
     s->at++;
     if (c == close) return true;
   }
@@ -170,7 +170,7 @@ static bool scan_container(JsonScan *s, char close, int depth) {
 
 static bool scan_value(JsonScan *s, int depth) {
   skip_blanks(s);
-  if (s->at >= s->n) return fail(s, "the text ends where a value is due");
+  if (s->at >= s->n) return fail(s, "the text ends before a value");
   remember_start(s);
   char c = peek(s);
   if (c == '{') return scan_container(s, '}', depth + 1);

@@ -139,7 +139,7 @@ static void read_choice(const Place *place, const JsonValue *value, int *to) {
   Str choices = str_new(place->arena);
   for (int i = 0; i < place->field->n_names; i++)
     str_printf(&choices, "%s%s", i ? ", " : "", place->field->names[i]);
-  json_diag(place->diags, value, "this must be one of %s", choices.text);
+  json_diag(place->diags, value, "expected one of %s", choices.text);
 }
 
 // The length of a list, or −1 with a finding.
@@ -147,7 +147,7 @@ static int read_length(const Place *place, const JsonValue *array, bool exactly)
   int n = json_count(array), max = place->field->max;
   bool fits = json_kind(array) == JSON_ARRAY && (exactly ? n == max : n <= max);
   if (!fits)
-    json_diag(place->diags, array, "an array of %s%d is expected", exactly ? "" : "at most ", max);
+    json_diag(place->diags, array, "expected an array of %s%d", exactly ? "" : "at most ", max);
   return fits ? n : -1;
 }
 
@@ -263,7 +263,7 @@ static bool read_record(Arena *arena, const JsonValue *object, const Record *rec
   const char *keys[KEYS_MAX];
   memset(to, 0, record->bytes);
   if (json_kind(object) != JSON_OBJECT) {
-    json_diag(diags, object, "an object is expected");
+    json_diag(diags, object, "expected an object");
     return false;
   }
   assert(record->n <= KEYS_MAX);

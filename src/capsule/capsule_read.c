@@ -71,7 +71,7 @@ static bool read_params(Reader *r, Cursor *c) {
     param[i].offset = take_u64(c);
     param[i].bytes = take_u64(c);
     if (param[i].offset > CAPSULE_PARAM_BYTES_MAX || param[i].bytes > CAPSULE_PARAM_BYTES_MAX)
-      return refuse(r, "a parameter lies outside of what parameters may take");
+      return refuse(r, "a parameter lies outside of the space for parameters");
   }
   r->capsule->param = param;
   r->capsule->n_params = (int)n;
@@ -91,8 +91,8 @@ static bool read_launch(Reader *r, Cursor *c) {
   to->number = take_u64(c);
   to->ended = take_u32(c) != 0;
   to->by_gpu = take_u32(c) != 0;
-  if (!c->short_of && !extents) return refuse(r, "grid, block or cluster is none");
-  if (to->smem > INT_MAX) return refuse(r, "no kernel has so much shared memory");
+  if (!c->short_of && !extents) return refuse(r, "grid, block or cluster is not legal");
+  if (to->smem > INT_MAX) return refuse(r, "the kernel has too much shared memory");
   return read_params(r, c);
 }
 
@@ -132,7 +132,7 @@ static bool read_memory(Reader *r, Cursor *c) {
   m->kind = kind < CAPSULE_MEMORY_KINDS ? (CapsuleMemoryKind)kind : CAPSULE_ALLOCATION;
   if (kind >= CAPSULE_MEMORY_KINDS || m->bytes == 0 || m->bytes > CAPSULE_ADDRESS_MAX ||
       m->address > CAPSULE_ADDRESS_MAX - m->bytes)
-    return refuse(r, "an allocation lies nowhere");
+    return refuse(r, "an allocation has no address");
   if (last && (last->kind > m->kind ||
                (m->kind == CAPSULE_ALLOCATION && last->address + last->bytes > m->address)))
     return refuse(r, "allocations overlap, or are out of order");
@@ -153,7 +153,7 @@ static bool read_map(Reader *r, Cursor *c) {
   r->capsule->n_maps++;
   return (tma_box_parse(r->arena, map->text, &map->box, &faults) &&
           tma_box_check(&map->box, &faults)) ||
-         refuse(r, "a tensor map is none that a driver encodes");
+         refuse(r, "a tensor map is not one that a driver encodes");
 }
 
 static bool read_text(Cursor *c, CapsuleText *out) {
@@ -190,21 +190,21 @@ static bool read_part(Reader *r, uint32_t kind, Cursor *c) {
 // Header and table, without looking into parts.
 static bool check_header(const Reader *r, const unsigned char *bytes, size_t n, uint32_t *n_parts) {
   Cursor c = {bytes + 8, bytes + n, false};
-  if (!capsule_is(bytes, n)) return refuse(r, "it is no capsule");
+  if (!capsule_is(bytes, n)) return refuse(r, "it is not a capsule");
   const uint32_t version = take_u32(&c);
   *n_parts = take_u32(&c);
   const uint64_t file = take_u64(&c);
   const uint32_t table_crc = take_u32(&c), own_crc = take_u32(&c);
-  if (c.short_of) return refuse(r, "it was cut: not even its header is whole");
+  if (c.short_of) return refuse(r, "it was cut: its header is not complete");
   if (version == 0 || version > CAPSULE_VERSION) {
     diag_add(r->diags, "capsule",
-             "%s: it is of version %u, this gemmview reads version %d: a newer one is needed",
+             "%s: it has version %u, but this gemmview reads version %d: use a newer gemmview",
              r->what, version, CAPSULE_VERSION);
     return false;
   }
   if (own_crc != capsule_crc(0, bytes, HEADER_BYTES - 4))
     return refuse(r, "its header was changed: the check sum differs");
-  if (file != n) return refuse(r, "it was cut, or something was put behind it");
+  if (file != n) return refuse(r, "it was cut, or something was appended");
   if (*n_parts > (n - HEADER_BYTES) / ROW_BYTES) return refuse(r, "its table does not fit into it");
   if (table_crc != capsule_crc(0, bytes + HEADER_BYTES, (size_t)*n_parts * ROW_BYTES))
     return refuse(r, "its table was changed: the check sum differs");
@@ -224,9 +224,9 @@ static bool read_parts(Reader *r, const unsigned char *bytes, size_t n, uint32_t
     Cursor part = {bytes + offset, bytes + next, false};
     if (!read_part(r, kind, &part)) return false;
     if (part.short_of || part.at != part.end)
-      return refuse(r, "one of its parts says something that it has not");
+      return refuse(r, "one of its parts is not consistent");
   }
-  return next == n || refuse(r, "something lies behind its last part");
+  return next == n || refuse(r, "bytes follow its last part");
 }
 
 static bool check_whole(const Reader *r) {

@@ -70,7 +70,7 @@ static bool read_fact(const JsonValue *all, const JsonValue *sources, const Fact
       !json_require_string(row, "source", &source, diags))
     return false;
   if (!json_object_get(sources, source)) {
-    json_diag(diags, row, "\"%s\" is none of the sources", source);
+    json_diag(diags, row, "\"%s\" is not one of the sources", source);
     return false;
   }
   if (!(value >= fact->least && value <= fact->most) || (fact->whole && value != (int)value)) {

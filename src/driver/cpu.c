@@ -113,7 +113,7 @@ DriverResult cpu_run(DriverRun *run) {
     run->left = outcome == PTX_BUDGET;
     if (run->left)
       driver_say(
-          "%s: it was left after %lld lane instructions (--budget): its results are not whole",
+          "%s: stopped after %lld lane instructions (--budget): its results are not complete",
           run->function->name, (long long)ptx_machine_lane_instructions(machine));
   }
   arena_free(arena);

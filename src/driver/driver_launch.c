@@ -93,8 +93,8 @@ static bool is_over(void) {
   if (clock_seconds() - since < BEHIND_SECONDS) return false;
   if (!said)
     driver_say(
-        "%d s of launches behind the recorded one have run; the others are left out, and what "
-        "the program says of its results means nothing",
+        "%d s of launches after the recorded one have run; the others are left out, so the "
+        "results that the program prints are not valid",
         BEHIND_SECONDS);
   return said = true;
 }
@@ -104,7 +104,7 @@ static DriverResult run_on_cpu(DriverRun *run, SeenRow *row) {
   if (run->function->kernel) return is_over() ? DRIVER_OK : cpu_run(run);
   const char *why = run->function->module->image.why_not;
   note(row, why);
-  driver_say("%s is not run: %s", run->function->name, why ? why : "there is no PTX of it");
+  driver_say("%s is not run: %s", run->function->name, why ? why : "it has no PTX");
   return DRIVER_NO_BINARY_FOR_GPU;
 }
 

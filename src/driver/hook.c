@@ -62,7 +62,7 @@ __asm__(
 int driver_refuse_runtime(int which) {
   static bool said[N_NAMES];
   if (!said[which])
-    driver_say("%s is not answered without a GPU: cudaErrorNotSupported", names[which]);
+    driver_say("%s does not work without a GPU: cudaErrorNotSupported", names[which]);
   said[which] = true;
   return rt_result(DRIVER_NOT_SUPPORTED);
 }
@@ -72,8 +72,7 @@ static int refuse_cublas(void) {
   static bool said;
   if (!said)
     driver_say(
-        "cuBLAS computes nothing without a GPU: its functions answer "
-        "CUBLAS_STATUS_NOT_SUPPORTED");
+        "cuBLAS computes nothing without a GPU: its functions return CUBLAS_STATUS_NOT_SUPPORTED");
   said = true;
   return NOT_SUPPORTED;
 }

@@ -69,8 +69,8 @@ static const char *unpack(Arena *arena, const Entry *e, size_t *bytes, const cha
     *bytes = (size_t)e->whole_bytes;
     return text;
   }
-  *why = zstd ? "its PTX is compressed by zstd, and libzstd.so.1 is not here or does not read it"
-              : "its PTX is compressed by LZ4, and liblz4.so.1 is not here or does not read it";
+  *why = zstd ? "its PTX is compressed by zstd, and libzstd.so.1 is missing or cannot read it"
+              : "its PTX is compressed by LZ4, and liblz4.so.1 is missing or cannot read it";
   return NULL;
 }
 
@@ -148,7 +148,7 @@ DriverImage driver_image(Arena *arena, const void *data) {
   }
   if (!out.ptx && !out.why_not)
     out.why_not =
-        "there is no PTX in it, machine code alone (nvcc -gencode arch=compute_90,"
-        "code=[compute_90,sm_90] puts both in)";
+        "it has only machine code, no PTX (nvcc -gencode arch=compute_90,code=[compute_90,sm_90] "
+        "adds PTX)";
   return out;
 }

@@ -63,7 +63,7 @@ static const Entry entries[] = {
 int driver_refuse(int slot) {
   static bool said[N_NAMES];
   if (!said[slot])
-    driver_say("%s is not answered without a GPU: CUDA_ERROR_NOT_SUPPORTED", names[slot]);
+    driver_say("%s does not work without a GPU: CUDA_ERROR_NOT_SUPPORTED", names[slot]);
   said[slot] = true;
   return DRIVER_NOT_SUPPORTED;
 }

@@ -27,7 +27,7 @@ static bool keeps_all(const Kept *kept, const DriverRun *run, const char *blocks
 
 Kept *keep_before(const DriverRun *run) {
   if (!reach_wait(run)) {
-    fail("the launch is recorded into a CUDA graph, and memory cannot be read meanwhile");
+    fail("the launch is captured into a CUDA graph, and memory cannot be read meanwhile");
     return NULL;
   }
   Arena *arena = arena_new("capsule");

@@ -154,7 +154,7 @@ static DriverFunction *find_by_name(void *handle) {
     DriverModule *none = calloc(1, sizeof *none);
     if (!none) return NULL;
     none->arena = arena_new("kernel");
-    none->image.why_not = "the program loaded it in a way that shows no image";
+    none->image.why_not = "the program loaded it by a call without an image";
     found = driver_function(none, name);
   }
   track(handle, found->module, found);

@@ -67,7 +67,7 @@ static int keep_map(CuTensorMap *map, const Asked *asked, uint64_t address) {
                   tma_box_check(&kept->box, &diags);
   if (!ok && !driver_forwards())
     driver_say("cuTensorMapEncodeTiled: %s",
-               diags.first ? diags.first->text : "a type or swizzle that is not known");
+               diags.first ? diags.first->text : "an unknown type or swizzle");
   if (!ok) return DRIVER_INVALID_VALUE;
   if (!driver_forwards()) {
     const uint64_t words[2] = {MAP_MARK, ++n_maps};

@@ -75,7 +75,8 @@ static void plan_branch(Builder *b, int at) {
   }
   const int place = place_of(b, step);
   if (place == NO_PLACE) {
-    refuse(b, at, arena_printf(b->arena, "%s goes to what is no instruction", step->op->name));
+    refuse(b, at,
+           arena_printf(b->arena, "%s goes to a place without an instruction", step->op->name));
     return;
   }
   b->named[place] = true;

@@ -188,7 +188,7 @@ static const char *settle(McPlan *plan, const McLine *line, const McRead *read, 
   }
   if (is_letter(letter, "atkcixjoPAGC")) return NULL;
   if (read->absolute && is_letter(letter, "sl")) return "the absolute value of a whole number";
-  if (too_far(read, out->n)) return "its registers end behind the last one";
+  if (too_far(read, out->n)) return "its registers go beyond the last one";
   for (int k = 0; k < out->n; k++) {
     if (read->kind == MC_REGISTER || read->kind == MC_BARRIER)
       out->arg[k] = register_arg(read, k, writes(letter));
@@ -216,12 +216,12 @@ static const char *settle_operands(McPlan *plan, const McOp *op, const McLine *l
     *operand = (McOperand){.letter = *c};
     const bool fit = at < line->n && fits(*c, &line->operands[at]);
     if (may_miss && (!fit || spare <= 0)) continue;
-    if (!fit) return "its operands are not those that are known";
+    if (!fit) return "its operands are not known";
     spare -= may_miss;
     const char *why = settle(plan, line, &line->operands[at++], c, low, operand);
     if (why) return why;
   }
-  return at < line->n ? "it has more operands than are known" : NULL;
+  return at < line->n ? "it has too many operands" : NULL;
 }
 
 // ---- what goes through T ------------------------------------------------------------------------
@@ -450,8 +450,7 @@ static const char *write_product(McPlan *plan, const McLine *line, McStep *out, 
   const bool in_registers = a->kind == MC_REGISTER;
   if (m != 64 || n < 8 || n > 256 || d->number + registers > MC_RZ || a->number + 4 > MC_RZ ||
       (!begins && c->number != d->number) || (in_registers && !out->operands[2].present)) {
-    *why = arena_printf(arena, "%s is not run here: its operands are not those that are known",
-                        line->name);
+    *why = arena_printf(arena, "%s is not run here: its operands are not known", line->name);
     return NULL;
   }
   const bool turns = str_equal(in, ".f16") || str_equal(in, ".bf16");

@@ -29,7 +29,9 @@ void mc_run_branch_by(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask
     const uint64_t by = high[first] << 32 | (uint32_t)low[first];
     const int64_t at = i->machine->reach + (int64_t)by;
     if (at < 0 || at % MC_BYTES || at / MC_BYTES >= m->module->n_code) {
-      ptx_stop(m, w, PTX_FINDING_OUT_OF_BOUNDS, 1u << first, "a branch to what is no instruction");
+      ptx_stop(m, w, PTX_FINDING_OUT_OF_BOUNDS, 1u << first,
+               "a branch to a place without an "
+               "instruction");
       return;
     }
     uint32_t same = 0;

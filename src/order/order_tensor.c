@@ -14,14 +14,14 @@ OrderFault order_fault(const OrderConflict *c) {
 const char *order_gap_text(const OrderConflict *c) {
   switch (c->gap) {
     case ORDER_GAP_WAIT:
-      return c->read ? "with no tcgen05.wait::ld behind that"
-                     : "with no tcgen05.wait::st behind that";
+      return c->read ? "with no tcgen05.wait::ld after that"
+                     : "with no tcgen05.wait::st after that";
     case ORDER_GAP_BEFORE:
-      return "with no tcgen05.fence::before_thread_sync behind that";
+      return "with no tcgen05.fence::before_thread_sync after that";
     case ORDER_GAP_AFTER:
-      return "with no tcgen05.fence::after_thread_sync since it was told of that";
+      return "with no tcgen05.fence::after_thread_sync after the signal";
     default:
-      return c->by_share ? "and has waited for no commit behind that" : "with no barrier between";
+      return c->by_share ? "and has not waited for a commit after that" : "with no barrier between";
   }
 }
 

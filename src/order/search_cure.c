@@ -95,10 +95,9 @@ const char *search_cure_deadlock(Search *s, const OrderPhases *phases, int bar, 
   const char *name = s->bar[bar].name;
   if (p.pending > 0 && p.pending < p.expected) {
     const Edit edit = {SEARCH_INIT, tag_of(s, SEARCH_INIT, bar), -1, -p.pending, 0, 0};
-    return told(
-        s, try_edit(s, &edit),
-        arena_printf(s->arena, "initialise %s for %lld arrivals, or let the other %lld arrive",
-                     name, (long long)(p.expected - p.pending), (long long)p.pending));
+    return told(s, try_edit(s, &edit),
+                arena_printf(s->arena, "initialise %s for %lld arrivals, or let %lld more arrive",
+                             name, (long long)(p.expected - p.pending), (long long)p.pending));
   }
   if (p.pending <= 0 && p.bytes) {
     const Edit edit = {SEARCH_ARRIVE, tag_of(s, SEARCH_ARRIVE, bar), -1, 0, -p.bytes, 0};
@@ -109,5 +108,5 @@ const char *search_cure_deadlock(Search *s, const OrderPhases *phases, int bar, 
   const char *text = arena_printf(s->arena, "let %s wait for %s with the other phase bit",
                                   s->process[process].name, name);
   if (search_cure_flip(s, process, wait_tag)) return told(s, true, text);
-  return arena_printf(s->arena, "let somebody arrive at %s in the phase that is waited for", name);
+  return arena_printf(s->arena, "let a warp arrive at %s in the phase that is waited for", name);
 }

@@ -112,13 +112,13 @@ static const char *lack(const Chain *c, int process) {
   if (p->pending <= 0 && p->bytes)
     return p->bytes > 0
                ? arena_printf(arena, "which expects %lld bytes more than come", (long long)p->bytes)
-               : arena_printf(arena, "to which %lld bytes more come than it expects",
+               : arena_printf(arena, "which gets %lld bytes more than it expects",
                               (long long)-p->bytes);
   if (p->pending > 0 && p->bytes)
     return arena_printf(arena, "at which %lld bytes have been counted that no arrival expects",
                         (long long)-p->bytes);
-  return c->circle ? "to which none of them has come"
-                   : arena_printf(arena, "whose phase %u nobody will end", p->phase);
+  return c->circle ? "at which none of them has arrived"
+                   : arena_printf(arena, "whose phase %u no warp will end", p->phase);
 }
 
 // The place in a chain where it begins to be wrong.
@@ -180,7 +180,7 @@ static const char *deadlock_text(Search *s, SearchResult *r) {
   const int n = in_order(&c, tried_root_of(s, &c), order), last = order[n - 1];
   for (int i = 0; i < n; i++) {
     const int p = order[i];
-    str_printf(&out, i ? "; %s, who would end that, %s" : "%s %s", who(s, p),
+    str_printf(&out, i ? "; %s, which would end that, %s" : "%s %s", who(s, p),
                search_event_text(s, p, search_at(c.at, p)));
   }
   str_printf(&out, ", %s", lack(&c, last));
@@ -202,7 +202,7 @@ static const char *conflict_text(const Search *s, const SearchResult *r) {
   const SearchAccess *then = &s->access[r->access[1]];
   const char *end = search_is_instant(then) ? "nothing keeps the two apart"
                     : then->end < 0
-                        ? "nothing ever says that it is over"
+                        ? "no signal says that it is over"
                         : arena_printf(s->arena, "that is over only when %s %s", who(s, then->ends),
                                        search_event_text(s, then->ends, then->end));
   return arena_printf(s->arena, "%s while %s: %s", access_text(s, r->access[0]),
@@ -216,18 +216,18 @@ static const char *one_text(const Search *s, const SearchResult *r) {
   switch (r->fault) {
     case SEARCH_LAPPED:
       return arena_printf(s->arena,
-                          "%s %s and ends its phase %u while somebody still stands before the one "
-                          "before: to that wait the mbarrier looks as if nothing had ended",
+                          "%s %s and ends its phase %u while a warp still waits for the phase "
+                          "before: to that wait the mbarrier looks unchanged",
                           name, what, last->phase - 1);
     case SEARCH_UNFENCED:
       return arena_printf(s->arena,
-                          "%s: what threads did there before is not known to the async proxy, no "
+                          "%s: the async proxy does not see earlier accesses of threads: no "
                           "fence.proxy.async stands between",
                           access_text(s, r->access[0]));
     case SEARCH_NARROW:
       return arena_printf(s->arena,
-                          "%s: what threads of another block wrote there was told in the scope of "
-                          "their own block alone",
+                          "%s: threads of another block wrote there and released it only in the "
+                          "scope of their own block",
                           access_text(s, r->access[0]));
     case SEARCH_UNLEARNED:
       return arena_printf(s->arena,
@@ -235,11 +235,10 @@ static const char *one_text(const Search *s, const SearchResult *r) {
                           "the scope of its own block alone",
                           access_text(s, r->access[0]));
     case SEARCH_TOO_MANY:
-      return arena_printf(s->arena, "%s %s once too often: its phase awaits no arrival any more",
+      return arena_printf(s->arena, "%s %s once too often: its phase expects no more arrivals",
                           name, what);
     case SEARCH_UNBEGUN:
-      return arena_printf(s->arena, "%s %s, which may not be initialised yet for who does that",
-                          name, what);
+      return arena_printf(s->arena, "%s %s, which may not be initialised yet", name, what);
     case SEARCH_GONE:
       return arena_printf(s->arena, "%s %s, and block %d of the cluster may have ended", name, what,
                           s->bar[e->object].rank);
@@ -253,19 +252,18 @@ static const char *one_text(const Search *s, const SearchResult *r) {
 
 void search_explain(Search *s, SearchResult *r) {
   static const char *const cure[SEARCH_FAULTS] = {
-      [SEARCH_DEADLOCK] =
-          "let as many arrive as the mbarrier awaits, in the phase that is waited for",
-      [SEARCH_LAPPED] = "end a phase only when all who wait for the one before have gone on",
-      [SEARCH_EARLY] = "wait until what is written has landed, then read",
-      [SEARCH_REFILLED] = "wait until all readers are through, then write again",
+      [SEARCH_DEADLOCK] = "let exactly the expected arrivals come, in the phase that is waited for",
+      [SEARCH_LAPPED] = "end a phase only when all waits for the one before have ended",
+      [SEARCH_EARLY] = "wait until the data has landed, then read",
+      [SEARCH_REFILLED] = "wait until all readers have finished, then write again",
       [SEARCH_RACE] = "put a barrier between the two",
-      [SEARCH_UNFENCED] = "fence.proxy.async behind the accesses, in front of telling of them",
+      [SEARCH_UNFENCED] = "fence.proxy.async after the accesses, before the signal",
       [SEARCH_NARROW] =
           "arrive, and wait, in the scope of the cluster: .release.cluster and "
           ".acquire.cluster",
       [SEARCH_UNLEARNED] = "wait in the scope of the cluster, too: .acquire.cluster",
-      [SEARCH_TOO_MANY] = "initialise the mbarrier for as many arrivals as come",
-      [SEARCH_UNBEGUN] = "initialise, fence.mbarrier_init, and meet before anybody goes on",
+      [SEARCH_TOO_MANY] = "initialise the mbarrier for exactly the arrivals that come",
+      [SEARCH_UNBEGUN] = "initialise, fence.mbarrier_init, and let all threads meet",
       [SEARCH_GONE] = "let the cluster meet before a block ends",
       [SEARCH_IN_FLIGHT] = "wait for the work before the block ends"};
   r->cure = cure[r->fault];

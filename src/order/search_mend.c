@@ -207,18 +207,17 @@ static const char *mend_unfenced(Search *s, const SearchResult *r) {
             .event = {.kind = SEARCH_FENCE}};
   const char *place = s->place[m.access->place].name;
   if (is_cure(&m))
-    return tried(s, arena_printf(s->arena,
-                                 "let %s fence (fence.proxy.async) in front of its copy, "
-                                 "which %s %s",
-                                 s->process[m.access->process].name,
-                                 m.access->write ? "writes" : "reads", place));
+    return tried(
+        s, arena_printf(s->arena, "let %s fence (fence.proxy.async) before its copy, which %s %s",
+                        s->process[m.access->process].name, m.access->write ? "writes" : "reads",
+                        place));
   m.where = is_unknown;
   m.behind = true;
   m.event.n = 1;
   if (!is_cure(&m)) return NULL;
   return tried(s, arena_printf(s->arena,
-                               "let all threads fence (fence.proxy.async) behind what they "
-                               "do with %s",
+                               "let all threads fence (fence.proxy.async) after their accesses "
+                               "to %s",
                                place));
 }
 
@@ -341,7 +340,7 @@ static const char *mend_lapped(Search *s, const SearchResult *r) {
   m.event = (SearchEvent){.kind = SEARCH_MEET, .object = s->n_meets, .n = n};
   if (n < 2 || !is_cure(&m)) return NULL;
   return tried(s, arena_printf(s->arena,
-                               "let the %lld who wait for %s meet behind that, before one "
+                               "let the %lld warps that wait for %s meet after that, before one "
                                "of them arrives for all",
                                (long long)n, s->bar[m.bar].name));
 }
@@ -349,14 +348,14 @@ static const char *mend_lapped(Search *s, const SearchResult *r) {
 static const char *mend_unbegun(Search *s, const SearchResult *r) {
   (void)r;
   Mend m = {.from = s, .where = is_last_init, .behind = true, .event = {.kind = SEARCH_INIT_SAID}};
-  if (is_cure(&m)) return tried(s, "fence.mbarrier_init behind the initialisation");
+  if (is_cure(&m)) return tried(s, "fence.mbarrier_init after the initialisation");
   m.where = begins_after_init;
   m.behind = false;
   m.event = (SearchEvent){
       .kind = SEARCH_MEET, .object = s->n_meets, .n = count(s, -1), .bit = SEARCH_MEET_CLUSTER};
   if (!is_cure(&m)) return NULL;
-  return tried(s, s->ranks > 1 ? "let the cluster meet behind the initialisation"
-                               : "let the block meet behind the initialisation");
+  return tried(s, s->ranks > 1 ? "let the cluster meet after the initialisation"
+                               : "let the block meet after the initialisation");
 }
 
 static const char *mend_gone(Search *s, const SearchResult *r) {

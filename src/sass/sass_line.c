@@ -36,10 +36,10 @@ static bool read_number(Reader *reader, int most, int *out) {
 static bool read_opcode(Reader *reader, SassInst *inst) {
   char name[NAME_MAX] = "";
   const size_t n = strcspn(reader->at, "(:;");
-  if (n >= sizeof name) return fail(reader, "no such opcode");
+  if (n >= sizeof name) return fail(reader, "unknown opcode");
   memcpy(name, reader->at, n);
   inst->opcode = sass_opcode_find(name);
-  if (!inst->opcode) return fail(reader, "no such opcode");
+  if (!inst->opcode) return fail(reader, "unknown opcode");
   reader->at += n;
   return true;
 }
@@ -89,7 +89,7 @@ static bool read_control(Reader *reader, SassInst *inst) {
     else if (key == 'b')
       inst->writes_scoreboard = number;
     else
-      return fail(reader, "s, w or b was expected");
+      return fail(reader, "expected s, w or b");
   }
   return true;
 }
@@ -106,12 +106,12 @@ static bool read_item(Reader *reader, SassInst *inst, int *times) {
   *times = 1;
   if (is_digit(*reader->at)) {
     if (!read_number(reader, SASS_LINE_MAX, times)) return false;
-    if (*reader->at++ != '*') return fail(reader, "* was expected");
+    if (*reader->at++ != '*') return fail(reader, "expected *");
   }
   if (!read_opcode(reader, inst) || !read_operands(reader, inst) || !read_control(reader, inst))
     return false;
   if (inst->opcode->pipe == SASS_PIPE_SHARED) inst->bytes = LANE_BYTES;
-  if (*reader->at && *reader->at != ';') return fail(reader, "; was expected");
+  if (*reader->at && *reader->at != ';') return fail(reader, "expected ;");
   reader->at += *reader->at == ';';
   return true;
 }

@@ -16,7 +16,7 @@ while [ $n -lt "$pairs" ]; do
   }
   n=$((n + 1))
   case $said in
-    *'no difference that the spread does not explain'*) ;;
+    *'no difference beyond the spread of the times'*) ;;
     *faster* | *slower*) different=$((different + 1)) && echo "pair $n, $size: $said" | tail -n 1 ;;
     *) echo "pair $n: $said" && exit 1 ;;
   esac

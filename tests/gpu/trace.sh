@@ -23,7 +23,7 @@ for state in fp32/naive fp32/pipelined fp32/cp_async hgemm/multistage fp16/tma f
         if ($(i + 1) == "%" && $(i + 2) == "of" && $(i + 3) == "its") covered = $i
       }
     }
-    / ends of waits held / { checked = $1; behind = /all come behind it/ }
+    / ends of waits held / { checked = $1; behind = /all came after it/ }
     END {
       ok = behind && launch <= 150 && covered >= 50
       printf "%-18s stamps cost %6s %%  block %5.1f %% of a launch  in events %5.1f %%  waits checked %5d  %s\n",

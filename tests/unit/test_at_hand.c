@@ -152,7 +152,7 @@ START_TEST(what_was_tuned_is_one_key_away) {
   ck_assert(!shows("tuned ("));
   ck_assert(session_set_text(session, "M=4096,BN=32", &diags));
   canvas_resize(canvas, 40, 120);
-  ck_assert(shows("this was never timed"));
+  ck_assert(shows("never timed"));
 }
 END_TEST
 
@@ -199,7 +199,7 @@ END_TEST
 
 START_TEST(views_take_the_word_of_the_driver) {
   at_hand_take(session, &h200);
-  ck_assert(strstr(session->prompt.message, "its word counts") != NULL);
+  ck_assert(strstr(session->prompt.message, "they count") != NULL);
   ck_assert_int_eq(session_model(session)->target->l2_bytes, 41943040);
   view_show(session, view_find("grid"));
   ck_assert_msg(shows("40 MiB") || shows("40.0 MiB"), "%s", export_text(arena, canvas));
@@ -256,7 +256,7 @@ END_TEST
 START_TEST(a_reading_says_that_another_is_at_hand) {
   if (!cli_has_program()) return;
   static const char says[] =
-      "this is of h200; the GPU at hand is NVIDIA H100 80GB HBM3: TARGET=h100";
+      "this is for h200; the GPU at hand is NVIDIA H100 80GB HBM3: TARGET=h100";
   setenv("GEMMVIEW_GPU", "NVIDIA H100 80GB HBM3", 1);
   static const char *const readings[] = {"loops", "check", "cuda", "show grid", "interpret"};
   for (size_t i = 0; i < sizeof readings / sizeof *readings; i++) {

@@ -558,7 +558,7 @@ START_TEST(rules_say_why_not) {
        "WM=1"},
       {ROLES "K=64,ATOM_N=32,BUFFER_COUNT=2,WM=2,ROLE_SCHEDULE=pingpong", "attention_roles",
        "MMA_GROUPS=0"},
-      {GROUP "K=64,ATOM_N=32,A_REGS=1", "queries_kept", "tiles of Q"},
+      {GROUP "K=64,ATOM_N=32,A_REGS=1", "queries_kept", "reads Q"},
       {FUSED "K=64,FN=4,FRAG_BUFFER=2,A_REGS=1", "queries_kept", "FRAG_BUFFER=2"},
       {FUSED "K=256,FM=2,FN=8,A_REGS=1", "attention_registers", "520 registers of Q"},
       {GROUP "K=72,ATOM_N=32", "attention_steps", "72"},

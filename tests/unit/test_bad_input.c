@@ -51,7 +51,7 @@ static const Bad bad[] = {
     {"swizzle 'xor:col % (row - 5)'" SLAB, USAGE, "row 5, col 0", NULL},
     {"swizzle 'xor:col ^ (row'" SLAB, USAGE, "column 11: a ')' is missing", NULL},
     {"swizzle 'xor:col ^ rwo'" SLAB, USAGE, "\"rwo\"", NULL},
-    {"swizzle 'xor:'" SLAB, USAGE, "ends where a number or a variable should be", NULL},
+    {"swizzle 'xor:'" SLAB, USAGE, "ends before a number or a variable", NULL},
     {"swizzle 'xor:col << 63'" SLAB, USAGE, "more than 62 bits", NULL},
     {"swizzle 'swizzle:3,4,2'" SLAB, USAGE, "|S| < B", "swizzle:3,4,3"},
     {"swizzle 'swizle:3,4,3'" SLAB, USAGE, "swizle", "swizzle"},
@@ -60,23 +60,24 @@ static const Bad bad[] = {
     {"swizzle none --rows 0 --row-bytes 64 --elem 4", USAGE, "0", NULL},
     // ---- the same as knobs
     {"check --failing -k \"" TF32 ",LAYOUT_A=xor:'col & 3'\"", NO,
-     "128 rows of 64 bytes: xor:'col & 3': bytes 0 and 16 of the slab would lie in one place",
+     "128 rows of 64 bytes: xor:'col & 3': bytes 0 and 16 of the slab would have one place",
      "nearest: LAYOUT_A=swizzle:3:4:3"},
     {"check --failing -k \"" TF32 ",LAYOUT_A=xor:'col ^ (row & 1)'\"", NO,
-     "only chunks of 4 bytes stay whole; copies and ldmatrix move 16", "nearest: LAYOUT_A=swizzle"},
+     "only chunks of 4 bytes stay whole, but copies and ldmatrix move 16",
+     "nearest: LAYOUT_A=swizzle"},
     {"check --failing -k \"" TF32 ",LAYOUT_B=xor:'col / row'\"", NO,
      "LAYOUT_B on 16 rows of 512 bytes: the expression divides by zero for row 0, col 0",
      "nearest: LAYOUT_B=swizzle:3:4:5"},
-    {"check --failing -k \"" TF32 ",LAYOUT_B=pad:4\"", NO, "a pad is a knob of its own, PAD_SMEM",
+    {"check --failing -k \"" TF32 ",LAYOUT_B=pad:4\"", NO, "pads have their own knobs, PAD_SMEM",
      "nearest: LAYOUT_B=swizzle"},
     {"check --failing -k \"" TF32 ",SWIZZLE=2,LAYOUT_A=none,LAYOUT_B=swizzle:2:4:3\"", NO,
-     "SWIZZLE=2: the layout of a slab is typed already", "nearest: SWIZZLE=0"},
+     "SWIZZLE=2: this slab has a typed layout", "nearest: SWIZZLE=0"},
     {"loops -k \"" TF32 ",LAYOUT_A=xor:'col & 3'\"", USAGE, "bytes 0 and 16", "nearest: LAYOUT_A="},
     {"check --failing -k \"" TF32 ",LAYOUT_A=xor:'col ^ 4'\"", NO, "this moves it to 16",
      "nearest: LAYOUT_A=swizzle"},
     // 96 rows of 32 bytes, two halves of 1024 bytes exchanged: right in one slab, not in a ring.
     {"check --failing -k \"" ODD ",BUFFERS=2,PIPELINE=1\"", NO,
-     "bytes move within pieces of 4096, and the 3072 of a slab are no whole number of them",
+     "bytes move within pieces of 4096, but a slab has 3072 bytes, not a whole number of pieces",
      "nearest: LAYOUT_A=swizzle:3:4:3"},
     {"check --failing -k \"" ODD "\"", OK, "", NULL},
     // ---- atoms
@@ -101,18 +102,18 @@ static const Bad bad[] = {
      "nearest: ATOM_KIND="},
     {"check --failing -k "
      "ATOM_KIND=tcgen05_m128n256k16_bf16,STAGE=11,B_COL=1,FN=3,TARGET=b200",
-     NO, "FN=3, ATOM_N=256, ACC_BUFFERS=1: 768 columns of sums, and tensor memory has 512",
+     NO, "FN=3, ATOM_N=256, ACC_BUFFERS=1: 768 columns of sums, but tensor memory has 512",
      "nearest: FN=2"},
     {"check --failing -k ATOM_KIND=wgmma_m64n256k16_bf16,STAGE=01", NO,
-     "reads its operands by descriptor, and STAGE=01 leaves one of them in global memory",
+     "reads its operands by descriptor, and STAGE=01 leaves one operand in global memory",
      "nearest: STAGE=11"},
     {"check --failing -k scaled/mxf4,TARGET=h100", NO, "needs sm_120a",
      "nearest: ATOM_KIND=wgmma_m64n256k32_e"},
-    {"check --failing -k scaled/mxf4,K=48", NO, "A runs in 48 elements", "a multiple of 32"},
-    {"check --failing -k scaled/mxf4,K=48", NO, "A runs in 48 elements", "nearest: K=32"},
+    {"check --failing -k scaled/mxf4,K=48", NO, "rows of A have 48 elements", "a multiple of 32"},
+    {"check --failing -k scaled/mxf4,K=48", NO, "rows of A have 48 elements", "nearest: K=32"},
     {"check --failing -k ATOM_KIND=wgmma_m64n256k32_s8,B_COL=1,ATOM_N=40", NO,
      "of s8 above 32 in steps of 16", "nearest: ATOM_N=32"},
-    {"fragment wgmma.m64n264k16.f16 C", USAGE, "N is a multiple of 8 from 8 to 256",
+    {"fragment wgmma.m64n264k16.f16 C", USAGE, "N must be a multiple of 8 from 8 to 256",
      "nearest: wgmma.m64n256k16.f16"},
     {"check -k FRAG_ORDER=3", USAGE, "FRAG_ORDER is 0..2", "nearest: FRAG_ORDER=2"},
     {"fragment m16n8k17 A", USAGE, "m16n8k17", "nearest: m16n8k16.f16"},
@@ -134,8 +135,8 @@ static const Bad bad[] = {
     {"cuda -k BM=16,BN=16 --pass tlie", USAGE,
      "there is no pass \"tlie\"; passes that run here: tile", "nearest: tile"},
     // ---- tiles and copies
-    {"check --failing -k " HALF ",K=4095", NO, "A runs in 4095 elements", "nearest: K=4096"},
-    {"check --failing -k " HALF ",N=4100", NO, "B runs in 4100", "nearest: N=4096"},
+    {"check --failing -k " HALF ",K=4095", NO, "rows of A have 4095 elements", "nearest: K=4096"},
+    {"check --failing -k " HALF ",N=4100", NO, "rows of B have 4100", "nearest: N=4096"},
     {"check --failing -k " HALF ",PAD_SMEM=3", NO, "a multiple of 8 keeps them so",
      "nearest: PAD_SMEM="},
     {"check --failing -k "
@@ -145,8 +146,8 @@ static const Bad bad[] = {
      "2048 threads in a block, at most 1024", "nearest: WN=4"},
     {"check --failing -k " HALF ",EPILOGUE=1,N=4090", NO, "8 elements at a time",
      "nearest: EPILOGUE=0"},
-    {"check --failing -k " HALF ",K=100,N=100", NO, "A runs in 100 elements", "nearest: K=96"},
-    {"check --failing -k " HALF ",K=100,N=100", NO, "B runs in 100 elements", "nearest: N=96"},
+    {"check --failing -k " HALF ",K=100,N=100", NO, "rows of A have 100 elements", "nearest: K=96"},
+    {"check --failing -k " HALF ",K=100,N=100", NO, "rows of B have 100 elements", "nearest: N=96"},
     {"check --failing -k WM=2,WN=4", NO, "WN=4 is not built yet with ATOM_KIND=fma",
      "nearest: WN=1"},
     // The nearest atom is one that is built and there; on a GPU without any, plain fma.
@@ -155,17 +156,17 @@ static const Bad bad[] = {
     {"check --failing -k ATOM_KIND=mma_m16n8k32_e4m3,TARGET=a100", NO, "needs sm_89 or later",
      "nearest: ATOM_KIND=mma_m16n8k"},
     {"check --failing -k ATOM_KIND=mma_m8n8k4_f64,STAGE=11,LDMATRIX=1", NO,
-     "there is nothing it can load", "nearest: LDMATRIX=0"},
+     "it has nothing to load", "nearest: LDMATRIX=0"},
     // ---- of a rule of several conditions the one that fails is told
     {"check --failing -k " HALF ",MIN_BLOCKS=17", NO, "2176 threads on an SM, at most 2048",
      "nearest: MIN_BLOCKS="},
     {"check --failing -k " HALF ",MIN_BLOCKS=8", NO, "131072 registers of sums on an SM, at most",
      "nearest: MIN_BLOCKS="},
     {"check --failing -k hgemm/roles,FM=5", NO,
-     "320 rows of 64 elements, and a box has at most 256 rows", "nearest: FM=4"},
+     "320 rows of 64 elements, and a box may have at most 256 rows", "nearest: FM=4"},
     {"check --failing -k fp32/tma,PAD_SMEM=4", NO, "TMA=1 with PAD_SMEM=4: it lays slabs out",
      NULL},
-    {"check --failing -k " HALF ",EPILOGUE=1,SPLITK=2", NO, "EPILOGUE=1 with SPLITK=2: rows leave",
+    {"check --failing -k " HALF ",EPILOGUE=1,SPLITK=2", NO, "EPILOGUE=1 with SPLITK=2: only rows",
      NULL},
     {"sweep --predict -k " HALF ",SWIZZLE=3 --knob PAD_SMEM=8,16", USAGE,
      "none of the 2 points is legal; of PAD_SMEM=8: SWIZZLE=3 needs rows without a pad", NULL},
@@ -297,7 +298,7 @@ static const struct {
     {"xor:col ^ row", "goes to column 16, outside 0 to 15"},
     {"xor:col / row", "divides by zero for row 0, col 0"},
     {"xor:col ^ (row", "a ')' is missing"},
-    {"xor:col ^ (row & 1)", "moves 16 bytes at a time, and only 4 stay whole"},
+    {"xor:col ^ (row & 1)", "moves 16 bytes at a time, but the layout keeps only 4 together"},
     {"swizzle:3,4,2", "nearest: swizzle:3,4,3"},
     {"swizle:3,4,3", "nearest: swizzle"},
     {"pad:1", "cut apart"},
@@ -365,8 +366,7 @@ START_TEST(a_slab_outlives_its_model) {
   view_show(session, view_find("swizzle"));
   drive_frame(session, canvas);
   ck_assert(drive_keys(session, canvas, "s", &diags));
-  ck_assert_ptr_nonnull(
-      strstr(export_text(arena, canvas), "B_s <- r_b  STS: one phase asks for 32"));
+  ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), "B_s <- r_b  STS: one phase needs 32"));
   explorer_close(session);
 }
 END_TEST

@@ -67,7 +67,7 @@ START_TEST(a_conflict_is_written_anew) {
   ck_assert_int_eq(RUN("--op", "lds32", "--unit", "f32", "--addr", "(tid % 8) * 32 + lane/8"), 0);
   ck_assert_ptr_nonnull(strstr(out, "\nwrite  i ^ ((i >> 3) & 28)   1 wavefront, swizzle:3,4,3\n"));
   ck_assert_ptr_nonnull(strstr(out, "\nor     (tid % 8) * 36 + lane/8   1 wavefront, pad:4\n"));
-  ck_assert_ptr_nonnull(strstr(out, "\ni stands for what was written\n"));
+  ck_assert_ptr_nonnull(strstr(out, "\ni is read instead\n"));
   ck_assert_int_eq(RUN("--op", "lds128", "--addr", "lane*16"), 0);
   ck_assert_ptr_null(strstr(out, "write"));
   ck_assert_int_eq(RUN("--op", "lds32", "--addr", "lane*128", "--json"), 0);
@@ -157,7 +157,7 @@ START_TEST(the_measured_file_is_answered_and_agrees) {
   for (const char *at = out; (at = strchr(at, '\n')); at++) lines++;
   ck_assert_int_eq(lines, 1633);
   ck_assert_int_eq(RUN("--batch", "data/facts/h200_wavefronts.jsonl", "--check"), 0);
-  ck_assert_str_eq(out, "1633 of 1633 accesses agree with the rules\n");
+  ck_assert_str_eq(out, "1633 of 1633 accesses are as the rules say\n");
 }
 END_TEST
 
@@ -168,7 +168,7 @@ START_TEST(a_measurement_that_differs_answers_no) {
   ck_assert_int_eq(RUN("--batch", path, "--check"), CLI_NO);
   unlink(path);
   ck_assert_ptr_nonnull(strstr(out, "line 1: lds32 ?[1m: wavefronts 1, conflicts 0"));
-  ck_assert_ptr_nonnull(strstr(out, "0 of 1 accesses agree"));
+  ck_assert_ptr_nonnull(strstr(out, "0 of 1 accesses are as the rules say"));
 }
 END_TEST
 
@@ -202,7 +202,7 @@ START_TEST(bad_swizzles_are_told) {
       {"xor:col & 3", "not a bijection: row 0, col 0 and row 0, col 4 both lie at byte 0"},
       {"xor:col + row", "row 1, col 15 goes to column 16, outside 0 to 15"},
       {"xor:col / row", "divides by zero for row 0, col 0"},
-      {"xor:", "ends where"},
+      {"xor:", "ends before"},
       {"swizzle:3,4", "column 12: expected \",\" and S, the shift"},
       {"swizzle:3,4,2", "nearest: swizzle:3,4,3"},
       {"swizzel:3,4,3", "nearest: swizzle"},

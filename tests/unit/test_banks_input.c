@@ -111,7 +111,7 @@ START_TEST(generic_addresses_leave_their_window) {
   const char *global = read_addresses("lds32", "0x7f3f4c400000:0x7f3f4c400080", addr);
   ck_assert_msg(strstr(global, "an address of global memory?") != NULL, "%s", global);
   const char *apart = read_addresses("lds32", "lane * 16777216 + 16777216", addr);
-  ck_assert_msg(strstr(apart, "not both in shared memory") != NULL, "%s", apart);
+  ck_assert_msg(strstr(apart, "cannot both be in shared memory") != NULL, "%s", apart);
   ck_assert_str_eq(read_addresses("lds32", "warp * 4 + tid * 4", addr), "");
   const char *warps = read_addresses("lds32", "tid 32: 0\ntid 64: 4", addr);
   ck_assert_msg(strstr(warps, "of another warp") != NULL, "%s", warps);
@@ -182,7 +182,7 @@ START_TEST(faults_name_value_rule_and_nearest) {
       {"lds32", "0:128:-4", "nearest: 0:128:4"},
       {"lds32", "128:0:4", "nearest: 128:0:-4"},
       {"lds32", "-4:124:4", "runs below 0"},
-      {"lds32", "0:1:2:3", "more than start:stop:step"},
+      {"lds32", "0:1:2:3", "more than three parts"},
       {"lds32", "0:", "\"0:\" (value 0 of the list) is not an address"},
       {"lds32", ":", "is not an address"},
       {"lds32", "0 4 8k", "\"8k\" (value 2 of the list) is not an address"},
@@ -192,7 +192,7 @@ START_TEST(faults_name_value_rule_and_nearest) {
       {"lds32", "0:99999999999999999999:1", "is too large"},
       {"lds32", "banana", "is not an address"},
       {"lds32", "\x1b[31m", "?"},
-      {"lds32", "lane 0: 0\nlane 32: 4", "\"lane 32: 4\" names a lane that is not there"},
+      {"lds32", "lane 0: 0\nlane 32: 4", "\"lane 32: 4\" names a lane that does not exist"},
       {"lds32", "lane 0: 0\nlane 32: 4", "nearest: 31"},
       {"lds32", "0: 0\n1: 4\n0: 8", "\"0: 8\" names its lane a second time"},
       {"lds32", "0: 0\n1 4 8\n", "\"1 4 8\" does not name a lane and its address"},
@@ -201,7 +201,7 @@ START_TEST(faults_name_value_rule_and_nearest) {
       {"lds32", "<repeats 3 times>", "is not an address"},
       {"lds32", "0 <repeats 2000000000 times> 4", "2000000001 addresses"},
       {"lds32", "0 <repeats 0 times>", "is not an address"},
-      {"lds32", "lane*", "ends where a number"},
+      {"lds32", "lane*", "ends before a number"},
       {"lds32", "lane*4)", "an operator or the end"},
       {"lds32", "lane/0", "divides by zero for lane 0"},
       {"lds32", "4/(lane-5)", "divides by zero for lane 5"},
@@ -356,7 +356,7 @@ START_TEST(the_depth_that_is_refused_is_the_one_that_is_named) {
       Diags diags = diags_new(arena);
       bool read = formula_parse(arena, text.text, NAMES, 2, &diags) != NULL;
       ck_assert_msg(read == (depth == 64), "%s: %s", text.text, diags_text(arena, &diags));
-      if (!read) ck_assert_ptr_nonnull(strstr(diags_text(arena, &diags), "more than 64 deep"));
+      if (!read) ck_assert_ptr_nonnull(strstr(diags_text(arena, &diags), "deeper than 64 levels"));
     }
 }
 END_TEST

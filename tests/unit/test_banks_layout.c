@@ -131,7 +131,7 @@ START_TEST(rows_need_not_be_powers_of_two) {
   slab = (LayoutSlab){.rows = 3, .row_bytes = 32, .elem_bytes = 4};
   ck_assert_ptr_null(layout_parse(arena, &slab, "swizzle:1,5,1", &diags));
   const char *text = diags_text(arena, &diags);
-  ck_assert_msg(strstr(text, "moves a byte to 96, outside the slab's 96 bytes"), "%s", text);
+  ck_assert_msg(strstr(text, "moves a byte to 96, outside of the slab's 96 bytes"), "%s", text);
 }
 END_TEST
 
@@ -155,18 +155,18 @@ START_TEST(bad_layouts_are_named) {
       {"swizzle:3,4,-10", "moves a byte to"},
       {"pad:", "column 5: expected a number of elements"},
       {"pad:4x", "column 6: expected the end"},
-      {"pad:1,3", "no whole number of runs"},
-      {"pad:1,0", "no whole number of runs"},
+      {"pad:1,3", "not a whole number of runs"},
+      {"pad:1,0", "not a whole number of runs"},
       {"pad:-1,4", "not from 0"},
       {"pad:9999999999,4", "not from 0"},
       {"pad:999999", "from 0 to 440; nearest: pad:440"},
       {"pad:-1", "nearest: pad:0"},
       {"none:1", "takes no argument"},
       {"none;none;none;none;none", "more than 4 stages"},
-      {"xor:col ^", "ends where"},
+      {"xor:col ^", "ends before"},
       {"xor:off ^ 1", "no variable \"off\""},
       {"xor:col ^ 16", "outside 0 to 15"},
-      {"xor:col ^ 010", "column 7: C reads a number with a leading 0 as octal; write it without"},
+      {"xor:col ^ 010", "column 7: C reads a number with a leading 0 as octal; leave out the 0"},
       {"xor:col ^ 010", "nearest: 10"},
       {"xor:-col", "outside"},
       {"xoroff:off + 1", "outside 0 to 2047"},

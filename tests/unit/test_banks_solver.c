@@ -248,7 +248,8 @@ START_TEST(copies_ask_lane_by_lane) {
   SolverResult result = solver_solve(arena, scratch, &problem);
   ck_assert(result.optimal);
   ck_assert_int_eq(result.costs[0].ways, 8);
-  ck_assert_ptr_nonnull(strstr(result.proof, "copy: one phase asks 32 times for 16-byte chunks"));
+  ck_assert_ptr_nonnull(
+      strstr(result.proof, "copy: one phase needs 32 requests for 16-byte chunks"));
   ck_assert_ptr_null(strstr(result.proof, "different"));
 }
 END_TEST

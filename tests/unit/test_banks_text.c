@@ -31,7 +31,7 @@ static char *card(const char *op, const char *addresses) {
 START_TEST(a_card_of_two_wavefronts) {
   ck_assert_str_eq(card("lds32", "lane*8"),
                    "lds32  LDS  ld.shared.b32\n"
-                   "32 lanes take part, 4 bytes each; 1 phase, the whole warp\n"
+                   "32 active lanes, 4 bytes each; 1 phase, the whole warp\n"
                    "\n"
                    "     bank   0       8       16      24     31\n"
                    "            |       |       |       |      |\n"
@@ -43,7 +43,7 @@ END_TEST
 START_TEST(a_card_with_sharing_merging_and_an_idle_phase) {
   ck_assert_str_eq(card("lds128", "lane < 16 ? lane / 4 * 128 : -1"),
                    "lds128  LDS.128  ld.shared.v4.b32\n"
-                   "16 lanes take part, 16 bytes each; 2 phases, one for each half-warp\n"
+                   "16 active lanes, 16 bytes each; 2 phases, one for each half-warp\n"
                    "lanes l and l^1 read the same address: phases merge two by two\n"
                    "\n"
                    "     bank   0       8       16      24     31\n"
@@ -56,7 +56,7 @@ START_TEST(a_card_with_sharing_merging_and_an_idle_phase) {
                    "   sharing  +3--\n"
                    "         4  cccc............................\n"
                    "   sharing  +3--\n"
-                   "  h2     -  no lane takes part\n");
+                   "  h2     -  no active lane\n");
 }
 END_TEST
 

@@ -169,7 +169,7 @@ END_TEST
 START_TEST(a_wrong_paste_keeps_what_was_there) {
   run("banks lds128 bytes lane*16");
   paste("lane * 16 +");
-  ck_assert(shows("it ends where a number or a variable should be"));
+  ck_assert(shows("it ends before a number or a variable"));
   ck_assert(shows("lane*16"));
   ck_assert(!palette_run(session, "banks lds32 0 4 8", &diags));
   ck_assert_str_eq(((Own *)view_own(session, &banks_view))->access.text, "lane*16");

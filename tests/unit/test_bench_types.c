@@ -119,12 +119,12 @@ START_TEST(test_types_that_do_not_go_together) {
     Types types;
     const char *says;
   } bad[] = {
-      {{PLAN_F16, PLAN_BF16, PLAN_F16}, "bf16 is no type of sums"},
-      {{PLAN_TF32, PLAN_F32, PLAN_TF32}, "tf32 is no type of the output"},
-      {{PLAN_S32, PLAN_S32, PLAN_S32}, "s32 is no type of operands"},
+      {{PLAN_F16, PLAN_BF16, PLAN_F16}, "bf16 is not a type of sums"},
+      {{PLAN_TF32, PLAN_F32, PLAN_TF32}, "tf32 is not a type of the output"},
+      {{PLAN_S32, PLAN_S32, PLAN_S32}, "s32 is not a type of operands"},
       {{PLAN_S8, PLAN_F32, PLAN_F32}, "here s8, f32, f32"},
       {{PLAN_F16, PLAN_S32, PLAN_S32}, "here f16, s32, s32"},
-      {{PLAN_E4M3, PLAN_F32, PLAN_E4M3}, "e4m3 is no type of the output"},
+      {{PLAN_E4M3, PLAN_F32, PLAN_E4M3}, "e4m3 is not a type of the output"},
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     Plan plan = plan_of(bad[i].types, "gemm");

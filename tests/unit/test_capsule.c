@@ -127,7 +127,7 @@ START_TEST(test_more_behind_it_is_refused) {
   const char *why;
   str_add(&written, "x");
   ck_assert_ptr_null(read_bytes(arena, written.text, written.length, &why));
-  ck_assert_ptr_nonnull(strstr(why, "something was put behind it"));
+  ck_assert_ptr_nonnull(strstr(why, "something was appended"));
 }
 END_TEST
 
@@ -137,8 +137,8 @@ START_TEST(test_newer_version_is_refused) {
   capsule_seal((unsigned char *)written.text, written.length);
   ck_assert_ptr_null(read_bytes(arena, written.text, written.length, &why));
   ck_assert_str_eq(why,
-                   "k.capsule: it is of version 2, this gemmview reads version 1: a newer one is "
-                   "needed");
+                   "k.capsule: it has version 2, but this gemmview reads version 1: use a newer "
+                   "gemmview");
 }
 END_TEST
 

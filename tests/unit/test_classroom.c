@@ -31,7 +31,7 @@ START_TEST(a_suspended_class_keeps_its_room) {
   while (n < 64 && (waiting[n] = class_socket_connect(path)) >= 0) n++;
   ck_assert_int_lt(n, 64);
   ck_assert_int_eq(class_socket_listen(path, false, &class_diags), -1);
-  ck_assert_ptr_nonnull(strstr(class_diags.first->text, "somebody is teaching there already"));
+  ck_assert_ptr_nonnull(strstr(class_diags.first->text, "a class of this name is open already"));
   ck_assert_uint_ne(class_socket_node(path), 0);
   while (n > 0) close(waiting[--n]);
   close(door);
@@ -121,8 +121,7 @@ START_TEST(steps_and_knobs_are_pushed) {
   ck_assert(tutor_go(end[0].session, 2));
   ends_settle(end, 2);
   ck_assert_int_eq(end[1].session->at.view, view_find("banks"));
-  ck_assert_str_eq(end[1].session->prompt.message,
-                   "the class goes on with banks, step 3; 0 goes there");
+  ck_assert_str_eq(end[1].session->prompt.message, "the class is at banks, step 3; 0 goes there");
   view_show(end[1].session, view_find("lesson"));
   // The pages are the teacher's.
   view_run(end[1].session, "step-next", NULL);
@@ -249,12 +248,12 @@ START_TEST(rooms_are_refused_with_the_reason) {
   End end = end_open(), teacher = end_teach("banks", 1);
   bool shared;
   ck_assert_ptr_null(classroom_join(class_arena, end.session, "bnaks", "ana", &class_diags));
-  ck_assert(said("nobody teaches \"bnaks\" here"));
+  ck_assert(said("no class \"bnaks\" is open here"));
   ck_assert_pstr_eq(class_diags.last->nearest, "banks");
   ck_assert_ptr_null(classroom_teach(class_arena, end.session, "banks", &class_diags));
-  ck_assert(said("somebody is teaching there already"));
+  ck_assert(said("a class of this name is open already"));
   ck_assert_ptr_null(class_socket_path(class_arena, "../x", &shared, &class_diags));
-  ck_assert(said("no name of a class"));
+  ck_assert(said("not a name for a class"));
   ck_assert_ptr_null(class_socket_path(class_arena, "a-name-that-is-longer-than-thirty-two",
                                        &shared, &class_diags));
   end_leave(&teacher);
@@ -262,7 +261,7 @@ START_TEST(rooms_are_refused_with_the_reason) {
   ck_assert(said("no class is open here"));
   ck_assert_int_eq(chmod(class_folder, 0777), 0);
   ck_assert_ptr_null(classroom_teach(class_arena, end.session, "banks", &class_diags));
-  ck_assert(said("writable for everybody"));
+  ck_assert(said("everybody can write"));
   ck_assert_int_eq(chmod(class_folder, 0700), 0);
   char longer[sizeof class_folder + 102];
   snprintf(longer, sizeof longer, "%s/%0100d", class_folder, 1);
@@ -388,8 +387,7 @@ START_TEST(who_finds_no_class_is_told_the_way_out) {
       text);
   class_diags = diags_new(class_arena);
   ck_assert_ptr_null(classroom_join(class_arena, end.session, NULL, "ana", &class_diags));
-  ck_assert(strstr(diags_text(class_arena, &class_diags), "only your own classes are seen") !=
-            NULL);
+  ck_assert(strstr(diags_text(class_arena, &class_diags), "only your own classes are in") != NULL);
   unsetenv("XDG_RUNTIME_DIR");
   explorer_close(end.session);
 }

@@ -125,7 +125,7 @@ START_TEST(a_state_may_begin_with_a_rung) {
   ck_assert_ptr_nonnull(strstr(cli_run(own, "loops -k hgemm/2,BM=x").err, "BM"));
   ck_assert_ptr_nonnull(strstr(cli_run(own, "export --rung 2").err, "nearest: -k LADDER/RUNG"));
   CliRun twice = cli_run(own, "show explore --ladder fp32 -k hgemm/2");
-  ck_assert_ptr_nonnull(strstr(twice.err, "the rung is said twice"));
+  ck_assert_ptr_nonnull(strstr(twice.err, "the rung is given twice"));
   CliRun shown = cli_run(own, "show explore -k hgemm/swizzle,GROUP_M=8");
   ck_assert_ptr_nonnull(strstr(shown.out, "hgemm · 2 of 5 · swizzle +1 edit"));
   arena_free(own);

@@ -192,7 +192,7 @@ START_TEST(a_floor_hides_orders) {
   for (int i = 0; i < n; i++) measured[i].clocks = 50.04;
   CliRun run = probe(TRANSPOSED, measured, n);
   ck_assert_msg(run.status == 0, "%d %s%s", run.status, run.out, run.err);
-  assert_has(run.out, "could not be judged, 1 hidden by the floor of 50.0 clocks\n");
+  assert_has(run.out, "could not be judged, 1 hidden below the floor of 50.0 clocks\n");
   assert_has(run.out, "\nmeasured and predicted order could not be judged\n");
   run = probe("--json " TRANSPOSED, measured, n);
   const JsonValue *root = cli_json(arena, &run), *orders = member(root, "operations");
@@ -203,7 +203,7 @@ START_TEST(a_floor_hides_orders) {
   }
   ck_assert_int_eq(hidden, 2);  // of stores and of loads
   ck_assert(json_is_null(member(root, "alike")));
-  assert_has(run.out, "1 hidden by the floor of 50.0 clocks");
+  assert_has(run.out, "1 hidden below the floor of 50.0 clocks");
   find_pair(measured, n, &a, &b);
   measured[a].clocks = measured[b].clocks = 1;
   run = probe(TRANSPOSED, measured, n);
@@ -255,7 +255,7 @@ START_TEST(fragments_are_asked_of_a_gpu) {
                                     cli_fake_worker(arena, "NVIDIA H200", NULL, NULL)));
   if (run.status == 0) return;
   ck_assert_int_eq(run.status, 1);
-  assert_has(run.err, "there is no GPU to ask");
+  assert_has(run.err, "no GPU was found");
   assert_has(run.err, "fragments: all: ");
 }
 END_TEST

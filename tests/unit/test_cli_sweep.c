@@ -246,7 +246,7 @@ static const struct {
     {"check --jsno", "nearest: --json"},
     {"loops -k BM=1000,BN=32", "32000 threads"},
     {"loops --pass register_tyle -k FM=2", "nearest: register_tile"},
-    {"loops --pass tile --diff", "one of the two"},
+    {"loops --pass tile --diff", "not both"},
     {"loops extra", "\"extra\""},
     {"sweep", "nearest: --knob"},
     {"sweep --knob FM=1 --search 3", "nearest: gemmview tune 4096,4096,4096 --seconds 3"},
@@ -256,9 +256,9 @@ static const struct {
     {"sweep --knob TARGET=h100 --predict", "one GPU"},
     {"sweep --knob FM=1 --knob TM=2 --predict", "swept twice"},
     {"sweep --knob BM=1024 --knob BN=1024 --predict", "none of the 1 points is legal"},
-    {"sweep --knob FM --knob FN --knob PAD_SMEM --predict", "are looked at"},
+    {"sweep --knob FM --knob FN --knob PAD_SMEM --predict", "are allowed"},
     {"sweep --knob FM --knob FN --predict", "nearest: --limit"},
-    {"sweep --knob FM=1 --predict --worker x", "asks no worker"},
+    {"sweep --knob FM=1 --predict --worker x", "needs no worker"},
     {"sweep --knob FM= --predict", "FM="},
 };
 

@@ -87,7 +87,7 @@ START_TEST(what_was_tuned_is_written_as_a_library) {
   run_well(arena_printf(arena, "tune 64,64,64 --limit 2 --no-seeds %s",
                         simulated("NVIDIA A100-SXM4-80GB")));
   CliRun run = cli_run(arena, arena_printf(arena, "tuned --header %s", folder));
-  ck_assert(run.status == 2 && strstr(run.err, "say which with --gpu"));
+  ck_assert(run.status == 2 && strstr(run.err, "choose one with --gpu"));
   run = run_well(arena_printf(arena, "tuned --header %s --gpu A100", folder));
   ck_assert_ptr_nonnull(strstr(run.out, "1 kernel of NVIDIA A100-SXM4-80GB"));
   ck_assert_ptr_nonnull(strstr(run.out, "-gencode arch=compute_80,code=sm_80 -lib"));

@@ -58,14 +58,14 @@ static const Fault faults[] = {
     {"\"do\":\"exit\",\"code\":255,\"text\":\"Connection to box closed\"",
      "ended with status 255 while it had 1 request: Connection to box closed", ERROR_WORKER},
     {"\"do\":\"exit\",\"code\":0", "ended with status 0", ERROR_WORKER},
-    {"\"do\":\"hang\"", "said nothing for 0.6 s", ERROR_WORKER},
+    {"\"do\":\"hang\"", "sent nothing for 0.6 s", ERROR_WORKER},
     {"\"do\":\"close\"", "closed its output", ERROR_WORKER},
     {"\"do\":\"ignore\"", "by its deadline of 0.3 s", ERROR_TIMEOUT},
     {"\"do\":\"partial\"", "by its deadline of 0.3 s", ERROR_TIMEOUT},
-    {"\"do\":\"garbage\"", "no message", ERROR_PROTOCOL},
-    {"\"do\":\"print\",\"text\":\"[]\"", "no message", ERROR_PROTOCOL},
+    {"\"do\":\"garbage\"", "not a message", ERROR_PROTOCOL},
+    {"\"do\":\"print\",\"text\":\"[]\"", "not a message", ERROR_PROTOCOL},
     {"\"do\":\"print\",\"text\":\"{\\\"type\\\":\\\"ping\\\"}\"", "never sends", ERROR_PROTOCOL},
-    {"\"do\":\"print\",\"text\":\"{\\\"type\\\":\\\"done\\\",\\\"id\\\":1e999}\"", "no message",
+    {"\"do\":\"print\",\"text\":\"{\\\"type\\\":\\\"done\\\",\\\"id\\\":1e999}\"", "not a message",
      ERROR_PROTOCOL},
     {"\"do\":\"huge\",\"bytes\":70000000", "64 MiB", ERROR_PROTOCOL},
 };
@@ -158,7 +158,7 @@ START_TEST(test_no_hello) {
   int64_t began = clock_ms();
   Outcome outcome = outcome_of(submit_compile("x", true));
   ck_assert_int_eq(outcome.error, ERROR_WORKER);
-  ck_assert_ptr_nonnull(strstr(outcome.text, "said nothing for 1.0 s"));
+  ck_assert_ptr_nonnull(strstr(outcome.text, "sent nothing for 1.0 s"));
   ck_assert_double_lt((double)(clock_ms() - began),
                       stress_wall(2000));  // it was three times as long, with the same words
 }

@@ -71,7 +71,7 @@ START_TEST(too_much_is_refused) {
   char *text = arena_alloc(arena, CLIPBOARD_MAX + 2);
   memset(text, 'x', CLIPBOARD_MAX + 1);
   ck_assert_str_eq(clipboard_copy(arena, text, keep, NULL),
-                   "not copied: 74001 bytes, terminals take at most 74000");
+                   "not copied: 74001 bytes are more than the 74000 that a terminal takes");
   ck_assert_str_eq(sent, "");
 }
 END_TEST

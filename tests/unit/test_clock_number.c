@@ -123,10 +123,10 @@ START_TEST(what_cannot_be_played_says_why) {
     const CompileResult *result;
     const char *why;
   } rows[] = {
-      {subject_of(other), plan_of(model), result, "not that of its state"},
+      {subject_of(other), plan_of(model), result, "differs from that of its state"},
       {subject_of(elsewhere), plan_of(elsewhere), there, "no clock facts"},
       {{.state = "NO_KNOB=1"}, plan_of(model), result, "cannot be read"},
-      {{.state = ""}, plan_of(model), result, "not that of its state"},
+      {{.state = ""}, plan_of(model), result, "differs from that of its state"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     const ClockNumber *number =

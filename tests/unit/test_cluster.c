@@ -344,7 +344,8 @@ END_TEST
 static const struct {
   const char *from, *to, *says;
 } wrong[] = {
-    {"of rank 1 - m_c   @STAGE", "of rank m_c + 1   @STAGE", "a rank that its cluster has not"},
+    {"of rank 1 - m_c   @STAGE", "of rank m_c + 1   @STAGE",
+     "a rank that its cluster does not have"},
     {"m_b in 0..2 BLOCK   @BM\n  for m_c in 0..2 CLUSTER   @CLUSTER_M",
      "m_c in 0..2 CLUSTER   @CLUSTER_M\n  for m_b in 0..2 BLOCK   @BM",
      "stands outside of a loop over the grid"},

@@ -72,24 +72,24 @@ END_TEST
 static const struct {
   const char *text, *says, *nearest;
 } wrong[] = {
-    {"{\"theem\":\"light\"}", "config.json:1:10: theem: no such key", "theme"},
+    {"{\"theem\":\"light\"}", "config.json:1:10: theem: unknown key", "theme"},
     {"{\"theme\":\"ligth\"}", "config.json:1:10: theme: \"ligth\" is not a theme", "light"},
-    {"{\n\n \"color\":\"mauve\"}", "config.json:3:10: color: --color=mauve is none of", NULL},
+    {"{\n\n \"color\":\"mauve\"}", "config.json:3:10: color: --color=mauve: choose", NULL},
     {"{\"ascii\":1}", "config.json:1:10: ascii: 1 is not", NULL},
-    {"{\"worker\":\"ssh\"}", "worker: a list of at most 16", NULL},
+    {"{\"worker\":\"ssh\"}", "worker: expected a list of at most 16", NULL},
     {"{\"worker\":[1]}", "worker[0]: 1 is not", NULL},
-    {"{\"keys\":3}", "keys: an object of views is due", NULL},
+    {"{\"keys\":3}", "keys: expected an object of views", NULL},
     {"{\"keys\":{\"bnaks\":{}}}", "there is no view \"bnaks\"", "banks"},
-    {"{\"keys\":{\"banks\":[]}}", "keys.banks: an object of keys is due", NULL},
-    {"{\"keys\":{\"explore\":\n{\"x\":\"fixx\"}}}", "config.json:2:6: keys.explore.x: nothing",
+    {"{\"keys\":{\"banks\":[]}}", "keys.banks: expected an object of keys", NULL},
+    {"{\"keys\":{\"explore\":\n{\"x\":\"fixx\"}}}", "config.json:2:6: keys.explore.x: no action",
      "fix"},
     {"{\"keys\":{\"explore\":{\"Entr\":\"fix\"}}}", "\"Entr\" is not a key", "Enter"},
-    {"{\"keys\":{\"banks\":{\"x\":\"take-advice\"}}}", "nothing is called \"take-advice\" in banks",
+    {"{\"keys\":{\"banks\":{\"x\":\"take-advice\"}}}", "no action \"take-advice\" exists in banks",
      NULL},
-    {"{\"keys\":{\"global\":{\"x\":\"view bnaks\"}}}", "nothing is called", "view banks"},
-    {"{\"theme\":\"light\",\"theme\":\"mono\"}", "here twice", NULL},
+    {"{\"keys\":{\"global\":{\"x\":\"view bnaks\"}}}", "no action", "view banks"},
+    {"{\"theme\":\"light\",\"theme\":\"mono\"}", "given twice", NULL},
     {"{\"theme\":\"light\"} x", "config.json:1:19", NULL},
-    {"[]", "a configuration is an object", NULL},
+    {"[]", "expected an object: the configuration", NULL},
     {"{\"theme\":\"\\u001b[31m\"}", "is not a theme", NULL},
     {"", "config.json:1:1", NULL},
 };
@@ -260,9 +260,9 @@ START_TEST(the_explorer_opens_beside_a_wrong_file) {
   read_text("{\"keys\":{\"global\":{\"F5\":\"undo\"}}}");
   AppOptions options = {.session = {.rung = "padded"},
                         .config = &config,
-                        .notice = "config.json:1:1: theem: no such key; nearest: theme"};
+                        .notice = "config.json:1:1: theem: unknown key; nearest: theme"};
   VtProgram *p = vt_start(24, 80, (VtEnv){.term = "xterm-256color"}, run_explorer, &options);
-  vt_expect(p, "no such key; nearest: theme");
+  vt_expect(p, "unknown key; nearest: theme");
   vt_expect(p, "F5 undo");
   vt_keys(p, "Right");
   vt_expect(p, "+1 edit");

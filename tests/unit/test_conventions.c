@@ -232,7 +232,7 @@ START_TEST(a_classroom_is_for_its_group) {
   chmod(path, 02777);
   run = cli_shell(arena, arena_printf(arena, ask, path, getenv("GEMMVIEW")));
   ck_assert_int_eq(run.status, CLI_NO);
-  ck_assert_ptr_nonnull(strstr(run.out, "everybody may write"));
+  ck_assert_ptr_nonnull(strstr(run.out, "everybody can write"));
   rmdir(path);
   free((void *)path);
 }
@@ -250,8 +250,8 @@ START_TEST(a_classroom_takes_nothing_over) {
   ck_assert(made && fclose(made) == 0 && chmod(file, 0600) == 0 && chmod(path, 0700) == 0);
   static const struct {
     const char *path, *says;
-  } cases[] = {{"%s/file", "it is no folder"},
-               {"%s", "there is something in it"},
+  } cases[] = {{"%s/file", "it is not a folder"},
+               {"%s", "it is not empty"},
                {"%s/../../../../../../../../tmp/x", "temporary files"},
                {"%s/nothing/here", "No such file"},
                {"/tmp/gemmview-classroom", "temporary files"}};

@@ -308,10 +308,9 @@ START_TEST(two_counters_of_merged_loads_are_told_apart) {
     if (!cli_has_program()) continue;
     const CliRun run =
         cli_run(property_data, arena_printf(property_data, "resources -k %s", kernels[i].state));
-    ck_assert_msg(
-        strstr(run.out, arena_printf(property_data, "the profiler counts %.6g by instruction",
-                                     kernels[i].profiled)),
-        "%s", run.out);
+    ck_assert_msg(strstr(run.out, arena_printf(property_data, "the profiler counts %.6g",
+                                               kernels[i].profiled)),
+                  "%s", run.out);
   }
 }
 END_TEST

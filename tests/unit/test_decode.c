@@ -80,31 +80,31 @@ static const struct {
      DECODED_XMMA, 90, 0, 128, 128, 64, 0, DTYPE_BF16, DTYPE_F32, "tnn",
      "ATOM_KIND=wgmma_m64n256k16_bf16,ATOM_N=128,WM=1,WN=1,FM=2,FN=1,BK=4,STAGE=11,TMA=1,"
      "BUFFER_COUNT=7,WARP_SPECIALIZE=1,MMA_GROUPS=1,SWIZZLE=3",
-     "how many slabs: 7, all that fit"},
+     "the number of slabs: 7, all that fit"},
     {"nvjet_hsh_128x256_64x4_2x1_v_bz_coopA_NNT", DECODED_NVJET, 90, 0, 128, 256, 64, 4, DTYPE_F16,
      DTYPE_F32, "nn",
      "ATOM_KIND=wgmma_m64n256k16_f16,ATOM_N=128,WM=2,WN=1,FM=2,FN=1,BK=4,STAGE=11,TMA=1,"
      "BUFFER_COUNT=4,WARP_SPECIALIZE=1",
      "share the tile by columns of C; here by rows"},
     {"nvjet_tst_320x128_64x3_1x2_h_bz_coopB_NTN", DECODED_NVJET, 90, 0, 320, 128, 64, 3, DTYPE_BF16,
-     DTYPE_F32, "nt", "ATOM_N=160,WM=2,WN=1,FM=1,FN=2,BK=4,", "by warps of their own"},
+     DTYPE_F32, "nt", "ATOM_N=160,WM=2,WN=1,FM=1,FN=2,BK=4,", "whether by a producer"},
     {"nvjet_hhh_64x256_64x4_1x1_h_bz_TNN", DECODED_NVJET, 90, 0, 64, 256, 64, 4, DTYPE_F16,
      DTYPE_F16, "tn", "wgmma_m64n256k16_f16,ACC=f16,ATOM_N=64,WM=1,WN=1,FM=4,FN=1,",
      "the warpgroups that multiply: 1"},
     {"nvjet_hsh_256x64_64x4_1x1_h_bz_coopA_TNN", DECODED_NVJET, 90, 0, 256, 64, 64, 4, DTYPE_F16,
-     DTYPE_F32, "tn", "ATOM_N=128,WM=1,WN=2,FM=1,FN=1,", "by warps of their own"},
+     DTYPE_F32, "tn", "ATOM_N=128,WM=1,WN=2,FM=1,FN=1,", "whether by a producer"},
     {"nvjet_sss_128x128_32x4_1x1_h_bz_coopA_TNN", DECODED_NVJET, 90, 0, 128, 128, 32, 4, DTYPE_TF32,
      DTYPE_F32, "tn", "ATOM_KIND=mma_m16n8k8_tf32,WM=2,WN=2,FM=4,FN=8,BK=4,STAGE=11,TMA=1,",
-     "along K alone, as with A_COL=0,B_COL=1: a warp's m16n8k8 stands in"},
+     "along K alone, as with A_COL=0,B_COL=1: a warp's m16n8k8 replaces it"},
     {"nvjet_hsh_64x96_64x4_1x1_h_bz_TNN", DECODED_NVJET, 90, 0, 64, 96, 64, 4, DTYPE_F16, DTYPE_F32,
      "tn", "ATOM_KIND=mma_m16n8k16_f16,", "rows in 64s and columns in 16s"},
     {"cutlass3x_sm90_tensorop_h64x128x16gemm_f16_f16_f16_void_f16_128x128x64_2x1x1_0_tnt_align8_"
      "warpspecialized_pingpong_epi_tma",
      DECODED_CUTLASS3, 90, 16, 128, 128, 64, 0, DTYPE_F16, DTYPE_F16, "tnt",
-     "WARP_SPECIALIZE=1,PERSISTENT=1,ROLE_SCHEDULE=pingpong", "the name does not say"},
+     "WARP_SPECIALIZE=1,PERSISTENT=1,ROLE_SCHEDULE=pingpong", "the name does not"},
     {"cutlass_80_tensorop_f16_s16816gemm_...128x64_64x3_nn_align8", DECODED_CUTLASS, 80, 16, 128,
      64, 64, 3, DTYPE_F16, DTYPE_F32, "nn", "ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,FM=2,FN=8,BK=4",
-     "built for sm_80, it runs without TMA, roles for warps (sm_90)"},
+     "it is built for sm_80, so it runs without TMA, roles for warps (sm_90)"},
     {"cutlass_80_simt_sgemm_256x128_8x4_nn_align1", DECODED_CUTLASS, 80, 1, 256, 128, 8, 4,
      DTYPE_F32, DTYPE_F32, "nn", "BK=8,STAGE=11,ASYNC_COPY=1,BUFFER_COUNT=4", "without TMA"},
     {"ampere_h16816gemm_128x128_…", DECODED_CUBLAS, 80, 16, 128, 128, 0, 0, DTYPE_F16, DTYPE_F16,
@@ -112,7 +112,7 @@ static const struct {
     {"cutlass3x_sm90_tensorop_s64x128x16gemm_bf16_bf16_f32_void_f32_128x128x64_2x1x1_0_ttn_align8_"
      "warpspecialized_cooperative_epi_tma",
      DECODED_CUTLASS3, 90, 16, 128, 128, 64, 0, DTYPE_BF16, DTYPE_F32, "ttn",
-     "SWIZZLE=3,CLUSTER_M=1,CLUSTER_N=2,MULTICAST=1", "share, the name does not say: slabs"},
+     "SWIZZLE=3,CLUSTER_M=1,CLUSTER_N=2,MULTICAST=1", "share: here slabs"},
     {"nvjet_hsh_128x128_64x4_3x1_h_bz_TNN", DECODED_NVJET, 90, 0, 128, 128, 64, 4, DTYPE_F16,
      DTYPE_F32, "tn", "ATOM_N=128,WM=1,WN=1,FM=2,FN=1,BK=4,",
      "it runs in clusters of 1 x 3 blocks"},
@@ -208,7 +208,7 @@ static const struct {
      "64 is not a multiple of 128", "s64x128x16gemm", "tcgen05.mma m64n128k16, sums in f32"},
     {"cutlass3x_sm100_tensorop_gemm_f32_f32_f32_void_f32_128x128x32_1x1x1_0_tnt_align4_1sm_stage6",
      0, 0, 0, true, false, DTYPE_F32, DTYPE_F32, "tcgen05_m128n256k8_tf32", "blackwell/roles",
-     "void", "no C is read"},
+     "void", "C is not read"},
     {"cutlass3x_sm100_tensorop_s256x256x8tf32gemm_f32_f32_f32_f32_f32_256x256x32_2x1x1_0_tnt_"
      "align4_"
      "2sm",
@@ -243,7 +243,7 @@ static const struct {
     {"cutlass3x_sm120_bstensorop_gemm_ue8m0xe3m2_ue8m0xe3m2_f32_void_f16_128x128x128_1x1x1_0_tnt_"
      "align128",
      0, 0, 0, false, false, DTYPE_MXF8, DTYPE_F32, "mma_m16n8k32_mxf8", "scaled/ring", "ue8m0xe3m2",
-     "A e3m2, blocks share a ue8m0; no schedule has e3m2, e4m3 stands in"},
+     "A e3m2, blocks share a ue8m0; no schedule has e3m2: e4m3 replaces it"},
     {"nvjet_sm100_tst_256x128_64x4_2x1_2cta_v_bz_TNT", 0, 0, 0, true, false, DTYPE_BF16, DTYPE_F32,
      "tcgen05_m128n256k16_bf16", "blackwell/roles", "sm100", "built for sm_100"},
 };
@@ -405,11 +405,11 @@ START_TEST(command) {
   run = cli_run(arena, "decode cutlass_80_tensorop_s1688gemm_64x256_16x4_nn_align4");
   ck_assert(strstr(run.out, "228 registers; here 220 registers (RTX 5060 laptop, 4096^3)"));
   run = cli_run(arena, "decode cutlass_80_tensorop_f16_s16816gemm_...128x64_64x3_nn_align8");
-  ck_assert(strstr(run.out, "left out; where it stands such names have the type of A and B"));
+  ck_assert(strstr(run.out, "left out; such names have here the type of A and B"));
   ck_assert(strstr(run.out, "its kernel is from Ampere"));
   run = cli_run(arena, "decode cutlass_80_tensorop_...");
   ck_assert_int_eq(run.status, 2);
-  ck_assert(strstr(run.err, "what was left out of the name is its tile"));
+  ck_assert(strstr(run.err, "the tile is missing in the name"));
   run = cli_run(arena, "decode foo");
   ck_assert_int_eq(run.status, 2);
   ck_assert(strstr(run.err, "nearest: ampere_h16816gemm"));

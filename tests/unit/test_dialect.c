@@ -25,7 +25,7 @@ static void teardown(void) { arena_free(arena); }
 static const struct {
   const char *state, *pass, *text;
 } said[] = {
-    {"BM=16,BN=16", NULL, "LoopOp: what torch.matmul is lowered to"},
+    {"BM=16,BN=16", NULL, "LoopOp: torch.matmul is lowered to it"},
     {"BM=16,BN=16", "tile", "t:010 LoopOp becomes TileOp: loops marked grid, thread, register"},
     {"ATOM_KIND=mma_m16n8k16_f16", "atomize", "grid, warp, register"},
     {TILE, "stage", "t:020 bundle sync; CuTe: copy(partition_S(gA), partition_D(sA))"},
@@ -47,8 +47,8 @@ static const struct {
     {TILE "VECTORIZE=1", "vectorize", "k:050 in0, in1 = load"},
     {TILE "INTERLEAVE_LOADS=1", "interleave", "sinks to its first consumer"},
     {TILE "GROUP_M=8", "cta_swizzle", "t:025 grid swizzle_M=GROUP_M"},
-    {TILE "GROUP_N=8", "cta_swizzle", "nothing there groups along N"},
-    {TILE "GROUP_M=8,GROUP_N=4", "cta_swizzle", "nothing there groups along N"},
+    {TILE "GROUP_N=8", "cta_swizzle", "it cannot group along N"},
+    {TILE "GROUP_M=8,GROUP_N=4", "cta_swizzle", "it cannot group along N"},
     {TILE "UNROLL_K=4", "unroll", NULL},
 };
 

@@ -85,7 +85,7 @@ START_TEST(a_huge_program_is_refused_by_its_estimate) {
       "$GEMMVIEW interpret - --runs 1%s'";
   CliRun run = cli_shell(arena, arena_printf(arena, huge, "1048576", ""));
   ck_assert_int_eq(run.status, 2);
-  ck_assert_msg(strstr(run.err, "give it more with --minutes") != NULL, "%s", run.err);
+  ck_assert_msg(strstr(run.err, "raise --minutes") != NULL, "%s", run.err);
   run = cli_shell(arena, arena_printf(arena, huge, "1048576", " --minutes 100000"));
   ck_assert_int_eq(run.status, 124);
   run = cli_shell(arena, arena_printf(arena, huge, "4", ""));

@@ -94,10 +94,10 @@ static const struct {
   const char *root, *cure;
 } told[] = {
     {"hopper", "roles", BREAK_MORE_ARRIVALS, SEARCH_DEADLOCK,
-     "consumer warp 0 waits for full[0] phase 1; producer warp 4, who would end that, waits for "
-     "empty[0] phase 0, which expects 5 arrivals and gets 4",
+     "consumer warp 0 waits for full[0] phase 1; producer warp 4, which would end that, waits "
+     "for empty[0] phase 0, which expects 5 arrivals and gets 4",
      "initialise empty[0] for 4 arrivals"},
-    {"hopper", "roles", BREAK_EMPTY_PHASE, SEARCH_DEADLOCK, "to which none of them has come",
+    {"hopper", "roles", BREAK_EMPTY_PHASE, SEARCH_DEADLOCK, "at which none of them has arrived",
      "let producer warp 4 wait for empty[0] with the other phase bit: tried, and then proved"},
     {"hopper", "roles", BREAK_MORE_BYTES, SEARCH_DEADLOCK,
      "waits for full[0] phase 0, which expects 8192 bytes more than come",
@@ -111,7 +111,7 @@ static const struct {
     {"hopper", "consumers", BREAK_FEWER_ARRIVALS, SEARCH_REFILLED, "while consumer warp 0 reads",
      "initialise empty[0] for 8 arrivals: tried, and then proved"},
     {"hopper", "roles", BREAK_INIT_FENCE, SEARCH_UNBEGUN, "may not be initialised yet",
-     "fence.mbarrier_init behind the initialisation: tried"},
+     "fence.mbarrier_init after the initialisation: tried"},
     {"fp16", "tma", BREAK_OTHER_FENCE, SEARCH_UNFENCED, "no fence.proxy.async stands between",
      "let warp 0 fence (fence.proxy.async) in front of its copy"},
     {"attention", "causal", BREAK_LAST_SLAB, SEARCH_IN_FLIGHT, "block 0 ends while", ""},

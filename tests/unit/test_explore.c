@@ -165,7 +165,7 @@ START_TEST(changes_are_marked_by_a_glyph) {
   keys("a");
   ck_assert_msg(shows("L2 1.01 … shared 4→0.50 clk/kFMA"), "%.1500s", export_text(arena, canvas));
   keys("c");
-  ck_assert_msg(shows("free  A 32 → B 4 wavefronts\n"), "%s", export_text(arena, canvas));
+  ck_assert_msg(shows("free  A 32 → B 4 wavefronts\n"), "%.2500s", export_text(arena, canvas));
 }
 END_TEST
 
@@ -203,7 +203,8 @@ START_TEST(both_neighbours_have_room) {
   session_go_ladder(session, "hgemm", &diags);
   session_go_rung(session, ladder_find_rung(session->doc.ladder, "ldmatrix", &diags));
   keys("Ctrl-L");  // what has a row left goes on there
-  ck_assert_msg(shows("\n eight ways, so nothing is gained."), "%s", export_text(arena, canvas));
+  ck_assert_msg(shows("\n eight ways, so nothing is gained."), "%.2500s",
+                export_text(arena, canvas));
 }
 END_TEST
 
@@ -216,7 +217,7 @@ START_TEST(sharers_are_named) {
   ck_assert(shows("0-9 a-v = lane   w = 32 lanes") || shows("lanes\n"));
   while (!card_shares(&session->doc.now.picture->map[session->at.site])) session->at.site++;
   keys("Ctrl-L");
-  ck_assert_msg(shows("0-9 a-v = lane, +n: n more share"), "%s", export_text(arena, canvas));
+  ck_assert_msg(shows("0-9 a-v = lane, +n: n more share"), "%.2500s", export_text(arena, canvas));
 }
 END_TEST
 
@@ -224,10 +225,10 @@ END_TEST
 START_TEST(a_huge_grid_stays_legible) {
   canvas_resize(canvas, 30, 100);
   keys("8 : M = 1 6 7 7 7 2 1 6 Enter");
-  ck_assert_msg(shows("15888 waves of 264 = 132 SMs × 2\n"), "%s", export_text(arena, canvas));
+  ck_assert_msg(shows("15888 waves of 264 = 132 SMs × 2\n"), "%.2500s", export_text(arena, canvas));
   ck_assert(shows("1-9 a-z wave, modulo 36 "));
   keys(": M = 1 Enter : N = 1 Enter");
-  ck_assert_msg(shows("tail 1 CTA:"), "%s", export_text(arena, canvas));
+  ck_assert_msg(shows("tail 1 CTA:"), "%.2500s", export_text(arena, canvas));
   ck_assert(!shows("modulo"));
 }
 END_TEST
@@ -301,11 +302,12 @@ START_TEST(short_turns_say_so) {
   BenchResult bench = {.gpu = "H200", .method = "short turns, cool: median of batches"};
   results_add_bench(&session->background.results, &session->doc.now.schedule, &entry, &bench);
   drive_frame(session, canvas);
-  ck_assert_msg(shows("measured here, H200, short turns, cool"), "%s", export_text(arena, canvas));
+  ck_assert_msg(shows("measured here, H200, short turns, cool"), "%.2500s",
+                export_text(arena, canvas));
   bench.method = "hot: batches of 300 ms";
   results_add_bench(&session->background.results, &session->doc.now.schedule, &entry, &bench);
   keys("Ctrl-L");
-  ck_assert_msg(shows("measured here, H200, hot"), "%s", export_text(arena, canvas));
+  ck_assert_msg(shows("measured here, H200, hot"), "%.2500s", export_text(arena, canvas));
 }
 END_TEST
 
@@ -315,7 +317,7 @@ START_TEST(an_unknown_limit_is_said) {
   keys("Ctrl-L");
   ck_assert(!shows(" ? clk"));
   keys(": T A R G E T = b 2 0 0 Enter");
-  ck_assert_msg(shows(" · mma ? · L2 ? clk"), "%s", export_text(arena, canvas));
+  ck_assert_msg(shows(" · mma ? · L2 ? clk"), "%.2500s", export_text(arena, canvas));
 }
 END_TEST
 
@@ -327,7 +329,7 @@ START_TEST(counts_are_told_from_lanes) {
   drive_frame(session, canvas);
   ck_assert(shows("m2 ×8──····"));
   keys("Ctrl-L");  // the message goes, the legend has room
-  ck_assert_msg(shows("×n = words a bank"), "%s", export_text(arena, canvas));
+  ck_assert_msg(shows("×n = words a bank"), "%.2500s", export_text(arena, canvas));
   keys("a");
   ck_assert(shows("m2 88889999"));
   ck_assert(!shows("words a bank"));
@@ -357,7 +359,7 @@ START_TEST(a_beside_b_in_every_view) {
   ck_assert(shows("A none  B now swizzle:3,4,3"));
   ck_assert(shows("A_s <- A  LDGSTS.E.BYPASS.128 "));
   ck_assert(shows("A's layout  8 wavefronts "));
-  ck_assert_msg(shows("now  1 wavefront "), "%s", export_text(arena, canvas));
+  ck_assert_msg(shows("now  1 wavefront "), "%.2500s", export_text(arena, canvas));
   keys("c");
   ck_assert(shows("no layout  8 wavefronts"));
   keys("Down");  // 128 executions: no room for the sentence, and no half of a number
@@ -366,13 +368,13 @@ START_TEST(a_beside_b_in_every_view) {
   keys("6 c");
   ck_assert(shows("16×16 m×k  the same in A"));
   keys("c : c o m p a r e Space A T O M _ K I N D = m m a _ m 1 6 n 8 k 8 _ f 1 6 Enter");
-  ck_assert_msg(shows(" A  A B C of m16n8k8.f16.f16  16×8"), "%s", export_text(arena, canvas));
+  ck_assert_msg(shows(" A  A B C of m16n8k8.f16.f16  16×8"), "%.2500s", export_text(arena, canvas));
   ck_assert(shows("│ B  A B C of m16n8k16.f16.f16  16×16"));
   canvas_resize(canvas, 24, 80);
   session_go_ladder(session, "fp32", &diags);
   session_go_rung(session, ladder_find_rung(session->doc.ladder, "cell_groups", &diags));
   keys("9 c c");
-  ck_assert_msg(shows("lane 0 › acc[…"), "%s", export_text(arena, canvas));
+  ck_assert_msg(shows("lane 0 › acc[…"), "%.2500s", export_text(arena, canvas));
   keys("1");
   ck_assert_msg(shows("→ B 36 TFLOP/s recorded · 0.70 of cuBLAS "), "%s",
                 export_text(arena, canvas));
@@ -386,7 +388,8 @@ START_TEST(half_a_formula_is_cut_visibly) {
   keys("6 : c o m p a r e Space A T O M _ K I N D = m m a _ m 1 6 n 8 k 8 _ f 1 6 Enter");
   canvas_resize(canvas, 24, 80);
   keys("Ctrl-L");
-  ck_assert_msg(shows("v = row / 8 * 2 + col % 2 + col / 8 *…"), "%s", export_text(arena, canvas));
+  ck_assert_msg(shows("v = row / 8 * 2 + col % 2 + col / 8 *…"), "%.2500s",
+                export_text(arena, canvas));
 }
 END_TEST
 

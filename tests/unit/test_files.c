@@ -33,19 +33,19 @@ static const struct {
   int status;
   const char *says;
 } pipes[] = {
-    {"open FIFO" LAUNCH, 2, "it is a pipe that nobody writes into"},
+    {"open FIFO" LAUNCH, 2, "it is a pipe without a writer"},
     {"open FIFO --watch" LAUNCH, 2, "--watch needs a file"},
     {"open - --watch" LAUNCH, 2, "--watch needs a file"},
     {"open example:sums.ptx" LAUNCH "--arg file:FIFO --arg mem:4096 --arg mem:4096 --arg 1", 2,
-     "it is a pipe that nobody writes into"},
+     "it is a pipe without a writer"},
     {"open example:sums.ptx" LAUNCH
      "--arg mem:4096 --arg mem:4096 --arg mem:4096 --arg 1 --ncu FIFO",
-     2, "it is a pipe that nobody writes into"},
+     2, "it is a pipe without a writer"},
     {"config check FIFO", 2, "it is a pipe, not a file"},
-    {"interpret FIFO", 2, "it is a pipe that nobody writes into"},
-    {"solve FIFO", 2, "it is a pipe that nobody writes into"},
-    {"tune --file FIFO", 2, "it is a pipe that nobody writes into"},
-    {"banks --batch FIFO", 2, "it is a pipe that nobody writes into"},
+    {"interpret FIFO", 2, "it is a pipe without a writer"},
+    {"solve FIFO", 2, "it is a pipe without a writer"},
+    {"tune --file FIFO", 2, "it is a pipe without a writer"},
+    {"banks --batch FIFO", 2, "it is a pipe without a writer"},
     {"export -k fp32/0 -o FIFO", 2, "cannot be written"},
     {"teach banks --results FIFO", 2, ""},
     {"tune --file /dev/zero", 2, "it is a device, not a file"},

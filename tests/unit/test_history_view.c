@@ -139,7 +139,7 @@ START_TEST(an_empty_history_says_why) {
   Canvas *canvas = canvas_new(arena, 24, 80, false);
   view_show(session, view_find("measure"));
   ck_assert(drive_keys(session, canvas, "Right Right Right", &diags));
-  ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), "none runs here"));
+  ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), "No worker runs here"));
   session->background.worker.present = true;
   results_set_past(&session->background.results, NULL, 0);
   drive_frame(session, canvas);
@@ -196,7 +196,7 @@ START_TEST(the_command_prints_rows) {
   const char *path = arena_printf(arena, "%s/history.db", folder);
   CliRun run = history("");
   ck_assert_int_eq(run.status, 0);
-  ck_assert_ptr_nonnull(strstr(run.out, "nothing was timed"));
+  ck_assert_ptr_nonnull(strstr(run.out, "no kernel was timed"));
   add(path, row_of("ana", "BM=16,BN=16", 0));
   add(path, row_of("ben", "BM=8,BN=8", 31.25));
   run = history("");
@@ -334,7 +334,7 @@ START_TEST(a_search_is_begun_watched_and_ended) {
   vt_expect(p, "on NVIDIA H200, simulated, 1 worker");
   vt_expect(p, "•");
   vt_keys(p, "x");
-  vt_expect(p, "what is known stays");
+  vt_expect(p, "its results stay");
   press_until(p, "2 5", "ended after");
   vt_keys(p, "Enter");
   vt_expect(p, "kernels; u takes it back");

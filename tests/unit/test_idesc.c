@@ -139,7 +139,7 @@ static const struct {
   InstructionUse use;
   const char *finding, *nearest;
 } illegal[] = {
-    {"f16", "d=f16,a=bf16,b=bf16,m=128,n=64", {1, false}, "bf16 is summed in f32 alone", "d=f32"},
+    {"f16", "d=f16,a=bf16,b=bf16,m=128,n=64", {1, false}, "bf16 is summed only in f32", "d=f32"},
     {"f16", "m=96,n=100", {1, false}, NULL, NULL},
     {"f16",
      "m=96,n=264",
@@ -147,13 +147,17 @@ static const struct {
      "M = 96, N = 264: .kind::f16, cta_group::1, dense has M of 64 or 128",
      "m=128,n=256"},
     {"i8", "a=s8,b=s8,m=64,n=40", {1, false}, "N from 48 to 256 in steps of 16", "m=64,n=48"},
-    {"f16", "0x08400498", {1, false}, "bit 3: 1, and .kind::f16 wants 0 there", NULL},
-    {"i8", "0x08402420", {1, false}, "bit 13: 1, and .kind::i8 wants 0 there", NULL},
-    {"tf32", "0x08400490", {1, false}, "1 means nothing to .kind::tf32, which has tf32", "a=tf32"},
+    {"f16", "0x08400498", {1, false}, "bit 3: 1, but .kind::f16 needs 0 there", NULL},
+    {"i8", "0x08402420", {1, false}, "bit 13: 1, but .kind::i8 needs 0 there", NULL},
+    {"tf32",
+     "0x08400490",
+     {1, false},
+     "1 is not defined for .kind::tf32, which has tf32",
+     "a=tf32"},
     {"mxf4", "sfa=1,m=128,n=64", {1, false}, "sfa and sfb are 0 or 2", NULL},
-    {"mxf4", "k96=1,m=128,n=64", {1, false}, "K = 96 is there for", NULL},
-    {"mxf4", "0x08438480", {1, false}, "bits 15-16: 3, and .kind::mxf4 wants 0 there", NULL},
-    {"mxf8f6f4", "m=128,n=64", {1, true}, "there is no such instruction", NULL},
+    {"mxf4", "k96=1,m=128,n=64", {1, false}, "K = 96 exists only for", NULL},
+    {"mxf4", "0x08438480", {1, false}, "bits 15-16: 3, but .kind::mxf4 needs 0 there", NULL},
+    {"mxf8f6f4", "m=128,n=64", {1, true}, "this instruction does not exist", NULL},
 };
 
 START_TEST(what_is_illegal_is_said_with_what_is_near) {
@@ -181,7 +185,7 @@ START_TEST(what_cutlass_does_not_build_is_noted) {
     const char *kind, *text;
     InstructionUse use;
     const char *note;
-  } cases[] = {{"f16", "a=bf16,b=bf16,m=128,n=136", {1, false}, "CUTLASS takes steps of 16"},
+  } cases[] = {{"f16", "a=bf16,b=bf16,m=128,n=136", {1, false}, "CUTLASS uses steps of 16"},
                {"f16", "a=bf16,b=bf16,m=128,n=144", {1, false}, NULL},
                {"f16", "a=bf16,b=bf16,m=64,n=136", {1, false}, NULL},
                {"f8f6f4", "a=e4m3,b=e4m3,m=256,n=48", {2, false}, "steps of 32"}};

@@ -252,7 +252,7 @@ static const Planted planted[] = {
      false},
     {{EVEN, .bm = 8, .bn = 8, .fm = 2, .fn = 2, .bk = 8, .slabs = 1, .splits = 2, .fault = NO_ZERO},
      FINDING_UNWRITTEN_READ,
-     "reads what nothing wrote (atomic_add",
+     "reads a place that was never written (atomic_add",
      true},
     {{EVEN, PLAIN, .slabs = 1, .async = true, .fault = NO_WAIT},
      FINDING_MISSING_WAIT,
@@ -302,7 +302,7 @@ static const Planted planted[] = {
      false},
     {{ODD, PLAIN, .slabs = 1, .fault = LAST_ROW_UNSTORED},
      FINDING_UNWRITTEN_RESULT,
-     "C[32, 0]: nothing stores this cell; 31 of 1023",
+     "C[32, 0]: no thread stores this cell; 31 of 1023 cells",
      true},
     {{EVEN, PLAIN, .slabs = 1, .fault = SAME_TARGET}, FINDING_RACE, "race on A_s[0, ", true},
     {{EVEN, .bm = 8, .bn = 8, .fm = 2, .fn = 2, .bk = 8, .slabs = 1, .splits = 2, .partials = true,
@@ -374,7 +374,7 @@ START_TEST(endless_and_enormous_programs_end) {
   Program *huge = recipe_naive((Problem){.m = 100000, .n = 100000, .k = 10});
   const InterpResult *result = interpret(arena, huge, &(InterpOptions){0});
   ck_assert(!result->finished);
-  ck_assert(recipe_says(result, FINDING_TOO_LARGE, " GiB of memory, at most 4 are given"));
+  ck_assert(recipe_says(result, FINDING_TOO_LARGE, " GiB of memory, the limit is 4"));
   InterpCheck check = interpret_check(arena, huge, &(InterpOptions){0});
   ck_assert(!check.ok && check.n_wrong == 0 && check.n_findings == 1);
   ck_assert_uint_lt(arena_used(arena), 1 << 24);

@@ -49,14 +49,14 @@ static const struct {
     {"-k " SMALL " --break first_barrier", 1, "with no barrier between"},
     {"-k " SMALL ",BUFFER_COUNT=2 --break last_slab", 1, "cells of C are wrong, the first C[0, 0]"},
     {"-k " SMALL ",SPLITK=2 --break guarded_split", 1, "blocks of one kernel have no order"},
-    {"-k " SMALL " --break wait", 2, "this program has nothing of the kind"},
+    {"-k " SMALL " --break wait", 2, "this program has nothing that it could break"},
     {"-k " SMALL " --break pads", 2, "nearest: pad"},
     // Rows of one element cannot be closer together: this once divided by zero.
-    {"-k BK=1,STAGE=11 --break pad", 2, "this program has nothing of the kind"},
+    {"-k BK=1,STAGE=11 --break pad", 2, "this program has nothing that it could break"},
     // Cells of C cost, too: this once took 17 s and 3 GB.
     {"-k AUTO=0,M=8192,N=4096,K=1,BK=1,ATOM_KIND=mma_m8n8k4_f64", 0, "down to M=64, N=64, K=1:"},
     {"--full -k M=262144,N=262144,K=4096", 2, "without --full a part of it is run"},
-    {"--full -k M=262144,N=262144,K=262144", 2, "GiB are given"},
+    {"--full -k M=262144,N=262144,K=262144", 2, "the limits are"},
     {"--full -k M=65536,N=65536,K=1", 2, "would take about"},
     {"-k " SMALL " --pass stagr", 2, "nearest: stage"},
     {"-k " SMALL " --runs 0", 2, "not a whole number from 1 to 1000"},
@@ -65,27 +65,28 @@ static const struct {
     {"-k " HALF " --break trans", 1, "cells of C are wrong, the first C[0, 0]"},
     {"-k " HALF " --break layout", 1, "'#' wrong everywhere"},
     {"-k " HALF " --break first_barrier", 1, "reads (ldmatrix"},
-    {"-k " SMALL " --break trans", 2, "this program has nothing of the kind"},
+    {"-k " SMALL " --break trans", 2, "this program has nothing that it could break"},
     {"-k " SMALL " --trace 0,5 --runs 1", 0, "A[0, 5] is -3; r_a[0] = -3\n"},
     {"-k " SMALL " --trace 0,5 --limit 1 --runs 1", 0, "more; --limit "},
     {"-k scaled/mxf4 --trace 0,5 --limit 2000 --runs 1", 0, "is (4 -2) (3 -2) (4 6) (-4 0.5) …"},
     {"-k " SMALL " --trace 9,0", 2, "--trace, block: \"9\" is not a whole number from 0 to 5"},
     {"-k " SMALL " --trace 0,64", 2, "is not a whole number from 0 to 63"},
     {"-k " SMALL " --trace 5", 2, "--trace takes BLOCK,THREAD"},
-    {"-k " SMALL " --trace 0,0 --json", 2, "it goes with neither --dump nor --json"},
+    {"-k " SMALL " --trace 0,0 --json", 2, "leave out --dump and --json"},
     // Sums are seen to be used again: a pair has more than one tile, and all sets have their turn.
     {"-k blackwell/consumers --break tensor_reuse", 1, "with no barrier between (tcgen05.mma"},
     {"-k blackwell/pair,ACC_BUFFERS=2 --break tensor_reuse", 1, "\n6 tiles dealt"},
     {"-k blackwell/roles,ACC_BUFFERS=4 --break tensor_reuse --runs 1", 1, "(tcgen05.mma"},
-    {"-k blackwell/consumers,M=512,N=256 --break tensor_reuse", 0, "1 tile for a block where 2"},
+    {"-k blackwell/consumers,M=512,N=256 --break tensor_reuse", 0,
+     "a block has 1 tile here; only from 2"},
     // What descriptors read has the layout that these say: a box of the piece of C is what is
     // broken.
-    {"-k blackwell/tma --break layout", 2, "this program has nothing of the kind"},
+    {"-k blackwell/tma --break layout", 2, "this program has nothing that it could break"},
     {"-k blackwell/roles --break layout", 1, "cells of C are wrong, the first C["},
     // A product reads its tiles; what it writes lies in tensor memory.
     {"-k blackwell/roles --break slot_after", 1, "lane 0 reads (tcgen05.mma"},
     {"-k BM=64,BN=64", 2, "4096 threads in a block"},
-    {"some.txt", 2, "a state is given with -k"},
+    {"some.txt", 2, "give a state with -k"},
 };
 enum { N_ROWS = sizeof rows / sizeof rows[0] };
 

@@ -31,25 +31,25 @@ static const char *rewritten(const JsonValue *value) {
 static const struct {
   const char *text, *told;
 } bad_texts[] = {
-    {"", "t:1:1: the text ends where a value is due"},
-    {"   ", "t:1:4: the text ends where a value is due"},
+    {"", "t:1:1: the text ends before a value"},
+    {"   ", "t:1:4: the text ends before a value"},
     {"{} x", "t:1:4: bytes after the end of the document"},
     {"[1]]", "t:1:4: bytes after"},
-    {"{\"a\":1,\n \"a\":2}", "t:2:6: a: the key is here twice, first on line 1"},
-    {"{\"a\":{\"b\":1,\"c\":2,\"b\":3}}", "a.b: the key is here twice"},
-    {"{a:1}", "t:1:2: a key in double quotes is due here"},
+    {"{\"a\":1,\n \"a\":2}", "t:2:6: a: the key is given twice, first on line 1"},
+    {"{\"a\":{\"b\":1,\"c\":2,\"b\":3}}", "a.b: the key is given twice"},
+    {"{a:1}", "t:1:2: expected a key in double quotes"},
     {"{'a':1}", "a key in double quotes"},
-    {"{\"a\" 1}", "t:1:6: a colon is due"},
-    {"{\"a\":1,}", "t:1:8: a key in double quotes"},
-    {"[1,]", "t:1:4: a value is due here"},
-    {"[1 2]", "t:1:4: a comma or ] is due here"},
-    {"{\"a\":1 \"b\":2}", "a comma or } is due here"},
-    {"[1}", "a comma or ] is due here"},
-    {"[", "ends where a value is due"},
+    {"{\"a\" 1}", "t:1:6: expected a colon"},
+    {"{\"a\":1,}", "t:1:8: expected a key in double quotes"},
+    {"[1,]", "t:1:4: expected a value"},
+    {"[1 2]", "t:1:4: expected a comma or ]"},
+    {"{\"a\":1 \"b\":2}", "expected a comma or }"},
+    {"[1}", "expected a comma or ]"},
+    {"[", "ends before a value"},
     {"{", "a key in double quotes"},
     {"\"abc", "ends inside a string"},
     {"\"abc\\", "ends inside an escape"},
-    {"\"\\x41\"", "no such escape"},
+    {"\"\\x41\"", "does not have this escape"},
     {"\"\\u12G4\"", "four hexadecimal digits"},
     {"\"\\u12", "four hexadecimal digits"},
     {"\"\\u0000\"", "may not hold NUL"},
@@ -66,12 +66,12 @@ static const struct {
     {"\"\xe2\x82\"", "not UTF-8"},
     {"\"\xe2", "not UTF-8"},
     {"\xEF\xBB\xBF{}", "byte order mark"},
-    {"01", "needless 0"},
-    {"-01", "needless 0"},
-    {"00", "needless 0"},
+    {"01", "extra 0"},
+    {"-01", "extra 0"},
+    {"00", "extra 0"},
     {"1.", "a number needs a digit here"},
-    {".5", "a value is due here"},
-    {"+1", "a value is due here"},
+    {".5", "expected a value"},
+    {"+1", "expected a value"},
     {"-", "a number needs a digit here"},
     {"1e", "a number needs a digit here"},
     {"1e+", "a number needs a digit here"},
@@ -79,14 +79,14 @@ static const struct {
     {"1e999", "t:1:1: the number is too large for a double"},
     {"[0,-1e400]", "t:1:4: [1]: the number is too large for a double"},
     {"1111111111111111111111111111111111111111111111111111111111111111", "at most 63 characters"},
-    {"NaN", "a value is due here"},
-    {"Infinity", "a value is due here"},
-    {"nul", "a value is due here"},
-    {"True", "a value is due here"},
+    {"NaN", "expected a value"},
+    {"Infinity", "expected a value"},
+    {"nul", "expected a value"},
+    {"True", "expected a value"},
     {"truefalse", "bytes after the end"},
-    {"// c\n1", "a value is due here"},
-    {"\f1", "a value is due here"},
-    {"[\"é\", x]", "t:1:7: a value is due here"},
+    {"// c\n1", "expected a value"},
+    {"\f1", "expected a value"},
+    {"[\"é\", x]", "t:1:7: expected a value"},
 };
 
 START_TEST(bad_text_is_refused_with_its_place) {
@@ -141,7 +141,7 @@ START_TEST(many_keys_do_not_take_quadratic_time) {
   for (int i = 0; i < 200000; i++) str_printf(&text, "\"k%d\":0,", i);
   str_add(&text, "\"k7\":1}");
   ck_assert_ptr_null(parse(text.text));
-  ck_assert_ptr_nonnull(strstr(diags.first->text, "k7: the key is here twice"));
+  ck_assert_ptr_nonnull(strstr(diags.first->text, "k7: the key is given twice"));
 }
 END_TEST
 

@@ -202,7 +202,7 @@ static const struct {
     {TILED, "at f32/padded | blocks", "no ladder \"f32\"", "fp32"},
     {TILED, "A | blocks", "compares", NULL},
     {TILED, "near x | blocks", "neither", NULL},
-    {TILED, "gpu sm_counts", "no number of a GPU", "sm_count"},
+    {TILED, "gpu sm_counts", "not a number of a GPU", "sm_count"},
     {TILED, "lane m16n8k16.f16 D 0 0", "no operand", "A"},
     {TILED, "finding barrier", "no breakage", NULL},
     {TILED, "turns", "PERSISTENT=0", NULL},
@@ -215,7 +215,7 @@ static const struct {
     {PAIR ",PERSISTENT=1", "tile_in_turn 34 16", "nothing to do", NULL},
     {TILED, "finding wait", "nothing of the kind", NULL},
     {HALF, "wavefronts A_s<-A", "no counted wavefronts", NULL},
-    {TILED, "claim fp32/tiers", "nothing with a figure", NULL},
+    {TILED, "claim fp32/tiers", "no article has a figure", NULL},
     {TILED, "slab_best C_s", "no slab", NULL},
     {"M=65536,BM=1,BN=1", "panels 65537", "BLOCKS", NULL},
     {"BM=1,BN=1,GROUP_M=8", "block_of 9 9", "too many to look at", NULL},
@@ -352,7 +352,7 @@ static const struct {
          "\"view\":\"banks\"") "]}",
      "x.json:1:9: name: \"a b\" is no name of a lesson", NULL},
     {"{\"name\":\"\",\"title\":\"t\",\"about\":\"a\",\"steps\":[" STEP("\"view\":\"banks\"") "]}",
-     "is no name of a lesson", NULL},
+     "is not a name for a lesson", NULL},
     {"{\"name\":\"abcdefghijklmnopqrstuvwxyzabcdef\",\"title\":\"t\",\"about\":\"a\",\"steps\":"
      "[" STEP("\"view\":\"banks\"") "]}",
      "at most 31", NULL},
@@ -412,7 +412,7 @@ static const struct {
     {STEP("\"ask\":{\"question\":\"q\",\"why\":[\"w\"],\"fact\":\"blocks\",\"hint\":\"{blocs}\"}"),
      "ask.hint: {blocs}: there is no fact"},
     {STEP("\"ask\":{\"question\":\"q\",\"why\":[\"w\"],\"fact\":\"gpu_name\"}"),
-     "nobody can guess"},
+     "cannot be guessed"},
     {STEP("\"ask\":{\"question\":\"q {x}\",\"why\":[\"w\"],\"fact\":\"blocks\"}"), "ask.question"},
     {STEP("\"ask\":{\"question\":\"q\",\"why\":[\"w\"],\"choose\":[\"FM=1\",\"FM=2\"],"
           "\"least\":\"threads\"}"),
@@ -485,7 +485,7 @@ static const struct {
     {"\"fact\":\"tile_of 300\"", "44, 1", "44, 1: no"},
     {"\"fact\":\"tile_of 300\"", "44", "wanted is row and column"},
     {"\"choose\":[\"FM=2\",\"FM=8\"],\"least\":\"blocks\"", "a",
-     "a) FM=2: no, it has 32768 blocks; one is better"},
+     "a) FM=2: no, it has 32768 blocks; another is better"},
     {"\"choose\":[\"FM=2\",\"FM=8\"],\"least\":\"blocks\"", "c", "wanted is a letter, a to b"},
 };
 

@@ -26,9 +26,9 @@ static const struct {
     {"lesson padding", 0, "`gemmview lesson padding --at 2`", "gemmview show"},
     {"lesson padding --answers", 0, "STAGE=11,TRANSPOSE_A=1,PAD_SMEM=2\"`", NULL},
     {"lesson beat --at 5 --answers", 0, "ASYNC_COPY=1,LDMATRIX=1,SWIZZLE=3\"`", NULL},
-    {"lesson banks --at 6", 0, "### 6. The worst case exists", "### 5."},
+    {"lesson banks --at 6", 0, "### 6. The worst case", "### 5."},
     {"lesson --markdown --answers", 0, "## Lesson 24: Beat the ladder", NULL},
-    {"lesson descriptor --answers", 0, "**Answer:** 8192 B (read off the program)", "____"},
+    {"lesson descriptor --answers", 0, "**Answer:** 8192 B (read from the program)", "____"},
     {"lesson in_flight --answers", 0, "race (found by the interpreter)", "____"},
     {"lesson own_kernel --answers", 0,
      "--arg 32\" --keys \": l a y o u t Space p a d : 1 Enter\"`\n", "show own -k"},
@@ -39,7 +39,7 @@ static const struct {
     {"lesson 25", 2, "there is no lesson \"25\"", NULL},
     {"lesson banks --at 9", 2, "the lesson banks has steps 1 to 7, not 9; nearest: 7", NULL},
     {"lesson --at 3", 2, "--at needs the name of a lesson", NULL},
-    {"lesson banks tiers", 2, "\"tiers\" is left over", NULL},
+    {"lesson banks tiers", 2, "\"tiers\" is one argument too many", NULL},
     {"lesson --markdwon", 2, "nearest: --markdown", NULL},
     {"teach", 2, "teach needs a lesson", NULL},
     {"teach banks", 2, "a class needs a terminal", NULL},
@@ -109,7 +109,7 @@ START_TEST(a_lesson_of_ones_own) {
                   " > $d/lessons/99_own.json && "
                   "GEMMVIEW_DATA=$d $GEMMVIEW lesson tiers; s=$?; rm -r $d; exit $s)");
   ck_assert_int_eq(run.status, 2);
-  ck_assert_msg(strstr(run.err, "99_own.json: there is a lesson \"Tiers\" already") != NULL, "%s",
+  ck_assert_msg(strstr(run.err, "99_own.json: another lesson is named \"Tiers\"") != NULL, "%s",
                 run.err);
 }
 END_TEST

@@ -346,10 +346,10 @@ START_TEST(a_verdict_is_of_what_is_shown) {
   view_show(session, view_find("lesson"));
   tutor_guess_schedule(session);
   drive_frame(session, canvas);
-  ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), "not yet, wanted is less"));
+  ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), "not yet: the task is less"));
   session_set_knob(session, KNOB_FM, 4);
   drive_frame(session, canvas);
-  ck_assert_ptr_null(strstr(export_text(arena, canvas), "not yet, wanted is less"));
+  ck_assert_ptr_null(strstr(export_text(arena, canvas), "not yet: the task is less"));
   tutor_guess_schedule(session);
   drive_frame(session, canvas);
   ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), "wavefronts: "));

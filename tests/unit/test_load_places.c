@@ -495,7 +495,7 @@ START_TEST(the_command_prints_the_same_places) {
   ck_assert_ptr_nonnull(strstr(run.err, "--knob and --places exclude each other"));
   run = cli_run(arena, "resources -k fp32/staging --places");
   ck_assert_int_eq(run.status, 2);
-  ck_assert_ptr_nonnull(strstr(run.err, "No copy stands by itself"));
+  ck_assert_ptr_nonnull(strstr(run.err, "This loop over slabs has no copy"));
 }
 END_TEST
 

@@ -186,7 +186,7 @@ START_TEST(test_what_is_not_known_is_refused_by_its_name) {
       {"XYZZY R0, R1", "XYZZY is not run here: the instruction is not known"},
       {"S2R.FROB R0, SR_CTAID.X", "S2R is not run here: .FROB is not known"},
       {"S2R R0, SR_NOWHERE", "the special register is not known"},
-      {"IADD3 R0, R1", "its operands are not those that are known"},
+      {"IADD3 R0, R1", "its operands are not known"},
   };
   Diags diags = diags_new(arena);
   size_t n = 0, length = 0;

@@ -285,9 +285,9 @@ static const struct {
     {BREAK_SILENT_WARP, "race on A_s[0, "},
     {BREAK_MIDDLE_WAIT, "with no wait for its mbarrier between"},
     {BREAK_WAIT_AGAIN,
-     "deadlock on full[0]: warp 0 may come so late that the phase after the one it "
-     "waits for has ended too"},
-    {BREAK_ALL_ASK, "is not alone in doing what one thread must (mbarrier.expect"},
+     "deadlock on full[0]: warp 0 may come late: the phase that it waits for and the next "
+     "one have ended"},
+    {BREAK_ALL_ASK, "does with other threads what one thread must do alone (mbarrier.expect"},
     {BREAK_FIRST_BARRIER, "uses an mbarrier"},
     {BREAK_FENCE, "with no fence for copies by TMA between"},
     {BREAK_EARLY_FENCE, "with no fence for copies by TMA between"},
@@ -343,9 +343,9 @@ END_TEST
 START_TEST(no_more_registers_are_taken_than_given_back) {
   static const struct {
     const char *tile, *says;
-  } blocks[] = {{"BM=16,BN=16,", "waits for 240 registers in each thread where it has 168"},
-                {"BM=24,BN=16,", "waits for 160 registers in each thread where it has 128"},
-                {"BM=32,BN=16,", "waits for 112 registers in each thread where it has 96"}};
+  } blocks[] = {{"BM=16,BN=16,", "waits for 240 registers in each thread and has 168"},
+                {"BM=24,BN=16,", "waits for 160 registers in each thread and has 128"},
+                {"BM=32,BN=16,", "waits for 112 registers in each thread and has 96"}};
   const char *state = arena_printf(
       property_arena, "M=70,N=68,K=36,%sFM=2,FN=2,BK=16,TMA=1,BUFFER_COUNT=2," ROLES "STAGE=11",
       blocks[_i].tile);

@@ -57,11 +57,11 @@ static const struct {
     {"{\"jsonrpc\":\"2.0\",\"id\":[2],\"method\":\"ping\"}", "\"code\":-32600"},
     {"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\"}", "\"code\":-32602"},
     {CALL("none", "{}"), "\"code\":-32602,\"message\":\"there is no tool \\\"none\\\""},
-    {CALL("occupancy", "{\"reg\":92}"), "no such key; nearest: regs"},
+    {CALL("occupancy", "{\"reg\":92}"), "unknown key; nearest: regs"},
     {CALL("occupancy", "[92]"),
      "\"code\":-32602,\"message\":\"request:1:88: params.arguments: argum"},
     {CALL("occupancy", "{\"regs\":true}"), "\"code\":-32602"},
-    {CALL("occupancy", "{\"handle\":\"h9\"}"), "there is no such handle"},
+    {CALL("occupancy", "{\"handle\":\"h9\"}"), "this handle is unknown"},
     {CALL("occupancy", "{\"regs\":92,\"threads\":224,\"smem\":\"16384\",\"target\":\"a100\"}"),
      "\\\"blocks_per_sm\\\":{\\\"value\\\":2,\\\"unit\\\":\\\"per SM\\\",\\\"origin\\\":\\\"CUDA "
      "occupancy\\\",\\\"error\\\":0}"},
@@ -70,7 +70,7 @@ static const struct {
           "{\"args\":[\"tests/data/open/k01.ptx\"],\"launch\":\"grid=8x7,block=32x8\",\"arg\":"
           "[\"mem:200000:zero\",\"mem:200000\",\"250\",\"200\"]}"),
      "\\\"wavefronts\\\":{\\\"value\\\":1056,"},
-    {CALL("open", "{\"args\":[\"--dump\",\"x=y\"]}"), "args are no options"},
+    {CALL("open", "{\"args\":[\"--dump\",\"x=y\"]}"), "args takes no options"},
     {CALL("open", "{\"args\":[\"/etc/passwd\"]}"), "leads out of the folder"},
     {CALL("open", "{\"args\":[\"../../etc/passwd\"]}"), "leads out of the folder"},
     {CALL("open", "{\"args\":[\"tests/data/open/k01.ptx\"],\"arg\":[\"file:/etc/passwd\"]}"),

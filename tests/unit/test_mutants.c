@@ -451,7 +451,9 @@ static const struct {
     {SMALL "BUFFER_COUNT=2", BREAK_PHASE, FINDING_RACE, "_s[0, "},
     {SMALL "PAD_SMEM=1", BREAK_PAD, FINDING_RACE, "with no barrier between"},
     {SMALL "SPLITK=3", BREAK_GUARDED_SPLIT, FINDING_RACE, "blocks of one kernel have no order"},
-    {SMALL "SPLITK=3", BREAK_ZERO, FINDING_UNWRITTEN_READ, "reads what nothing wrote (atomic_add"},
+    {SMALL "SPLITK=3", BREAK_ZERO, FINDING_UNWRITTEN_READ,
+     "reads a place that was never written "
+     "(atomic_add"},
     {SMALL "BUFFER_COUNT=2", BREAK_LAST_SLAB, FINDING_COUNT, NULL},
     {HALF "EPILOGUE=0", BREAK_FIRST_BARRIER, FINDING_RACE, "reads (ldmatrix"},
     {HALF "EPILOGUE=1", BREAK_LAST_BARRIER, FINDING_RACE, "C_s["},
@@ -470,7 +472,9 @@ static const struct {
      NULL},
     {TF32 "TRANSPOSE_B=1,SWIZZLE=2", BREAK_MATRIX, FINDING_COUNT, NULL},
     {TF32 "SPLITK=2", BREAK_GUARDED_SPLIT, FINDING_RACE, "blocks of one kernel have no order"},
-    {TF32 "SPLITK=2", BREAK_ZERO, FINDING_UNWRITTEN_READ, "reads what nothing wrote (atomic_add"},
+    {TF32 "SPLITK=2", BREAK_ZERO, FINDING_UNWRITTEN_READ,
+     "reads a place that was never written "
+     "(atomic_add"},
     {TILES "BUFFER_COUNT=1", BREAK_WG_WAIT, FINDING_MISSING_WAIT, "with no wait for its group"},
     {TILES "BUFFER_COUNT=1", BREAK_WG_WAIT_LAX, FINDING_MISSING_WAIT, "with no wait for its group"},
     {TILES "BUFFER_COUNT=1", BREAK_WG_FENCE, FINDING_MISSING_FENCE, "since its last wgmma.fence"},

@@ -254,7 +254,7 @@ START_TEST(the_other_unit_may_be_none) {
   const Layout *layout = parse("composition(Swizzle<3,0,3>{}, Layout<Shape<_8,_64>>{})");
   const LayoutOther other = layout_other(arena, layout);
   ck_assert_ptr_null(other.layout);
-  ck_assert_ptr_nonnull(strstr(other.canonical, "takes elements of 2 bytes apart"));
+  ck_assert_ptr_nonnull(strstr(other.canonical, "splits elements of 2 bytes"));
   ck_assert_str_eq(layout_unit_phrase(arena, parse("smem_ptr[16b](unset) o (8,8):(8,1)")), "");
 }
 END_TEST
@@ -423,16 +423,18 @@ START_TEST(what_cannot_be_said_says_why) {
   static const struct {
     const char *from, *to, *says;
   } cases[] = {
-      {"pad:1", "swizzled_shared", "a pad of 1 has no encoding of it; padded_shared has it"},
-      {"pad:3", "padded_shared", "Triton's pads are powers of two, and this is 3"},
-      {"pad:8", "swizzle", "a pad of 8 behind rows of 64 elements is no swizzle"},
-      {"pad:8", "bases", "leave no room for a pad"},
-      {"swizzle:3,4,3", "pad", "a swizzle is no pad"},
-      {"swizzle:3,4,3", "padded_shared", "at least one; swizzled_shared has it"},
-      {"xor:(col + row) % 64", "cute", "no sum of strides"},
+      {"pad:1", "swizzled_shared", "no encoding has a pad of 1; padded_shared can write it"},
+      {"pad:3", "padded_shared", "Triton's pads are powers of two, not 3"},
+      {"pad:8", "swizzle", "a pad of 8 after rows of 64 elements is not a swizzle"},
+      {"pad:8", "bases", "cannot express a pad"},
+      {"swizzle:3,4,3", "pad", "a swizzle is not a pad"},
+      {"swizzle:3,4,3", "padded_shared",
+       "a power of two of elements; swizzled_shared can write it"},
+      {"xor:(col + row) % 64", "cute", "not a sum of strides"},
       {"xor:(col + row) % 64", "xor", "not linear"},
-      {"xor:col ^ ((row & 3) << 1) ^ ((row & 4) << 3)", "cute", "more ways than one swizzle"},
-      {"xor:col ^ ((row & 3) << 1) ^ ((row & 4) << 3)", "swizzled_shared", "shared_linear has it"},
+      {"xor:col ^ ((row & 3) << 1) ^ ((row & 4) << 3)", "cute", "not one swizzle"},
+      {"xor:col ^ ((row & 3) << 1) ^ ((row & 4) << 3)", "swizzled_shared",
+       "shared_linear can write it"},
       {"(_64,_64):(_1,_64)", "swizzle", "strides are (_64,_64):(_1,_64)"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -443,7 +445,7 @@ START_TEST(what_cannot_be_said_says_why) {
   const char *why;
   ck_assert_ptr_null(converted(parse("(24,48):(48,1)"), "swizzled_shared", &why));
   ck_assert_ptr_null(converted(parse("(24,48):(48,1)"), "bases", &why));
-  ck_assert_ptr_nonnull(strstr(why, "no powers of two"));
+  ck_assert_ptr_nonnull(strstr(why, "not powers of two"));
 }
 END_TEST
 
@@ -505,18 +507,18 @@ START_TEST(what_cannot_be_read_is_named_with_its_column) {
       {"Sw<3,3,2> o (8,64):(64,1)", "|S| < B"},
       {"Sw<3,3,3>", "expected \"o\" and the layout"},
       {"Sw<3,3,3> o _0", "expected \"o\" and the layout"},
-      {"Sw<3,0,3> o smem_ptr[16b](unset) o (8,64):(64,1)", "takes elements of 2 bytes apart"},
+      {"Sw<3,0,3> o smem_ptr[16b](unset) o (8,64):(64,1)", "splits elements of 2 bytes"},
       {"smem_ptr[12b](unset) o (8,64):(64,1)", "elements have 1, 4, 8, 16"},
-      {"smem_ptr[16b](0x7f0010) o (8,64):(64,1)", "no multiple of 1024"},
-      {"composition((6,2):(8,2), 4:4)", "do not divide evenly"},
+      {"smem_ptr[16b](0x7f0010) o (8,64):(64,1)", "not a multiple of 1024"},
+      {"composition((6,2):(8,2), 4:4)", "neither divides the other"},
       {"logical_divide((8,64):(64,1))", "column 29: expected \",\""},
       {"complement((4,4):(1,1), 16)", "has no complement"},
       {"(8,64):(64,1) x", "column 15: expected the end"},
       {"(99999999,64):(64,1)", "more than shared memory holds"},
       {"(8,64):(65536,1)", "it reaches byte"},
-      {"#ttg.swizzled_shared<{vec = 8}>", "does not say the shape"},
+      {"#ttg.swizzled_shared<{vec = 8}>", "does not name the shape"},
       {"#ttg.swizzled_shared<{vek = 8}>", "no encoding has \"vek\""},
-      {"#ttg.blocked<{sizePerThread = [1]}>", "lays out registers"},
+      {"#ttg.blocked<{sizePerThread = [1]}>", "a layout of registers"},
       {"#ttg.padded_shared<[3:+2] {order = [1, 0], shape = [8, 8]}>", "are powers of two"},
       {"!ttg.memdesc<8x64xf16, #ttg.swizzled_shared<{vec = 3, perPhase = 1, maxPhase = 1, "
        "order = [1, 0]}>>",
@@ -527,15 +529,16 @@ START_TEST(what_cannot_be_read_is_named_with_its_column) {
       {"offset=[[0, 1], [0, 1]]", "2 bases are 4 places, and 1 x 2 are 2"},
       {"offset=[[0, 1], [0, 3], [0, 2]]", "3 bases are 8 places"},
       {"offset=2 -> (0, 1)", "expected offset=1, the next bit"},
-      {"swizzle:3,4,3", "does not say the shape"},
+      {"swizzle:3,4,3", "does not name the shape"},
       {"[64][64 + 8]", "there is no layout"},
-      {"Layout<Shape<_8,_64>,Stride<_64>>", "column 33: strides are nested as their shapes are"},
-      {"Layout<Shape<_8,_64>,Stride<_64,_1>", "column 36: expected \">\", and the text ends"},
+      {"Layout<Shape<_8,_64>,Stride<_64>>", "column 33: strides must be nested as their shapes"},
+      {"Layout<Shape<_8,_64>,Stride<_64,_1>", "column 36: expected \">\", but the text ends"},
       {"make_layout(make_shape(M, N))", "column 24: expected a shape: a number"},
       {"GMMA::Layout_K_SW96_Atom<half_t>", "column 16: expected \"INTER\""},
       {"GMMA::Layout_K_SW64_Atom<Element>", "a type such as half_t"},
       {"composition(Swizzle<3,3,3>{})", "the layout that the swizzle is applied to"},
-      {"tile_to_shape(GMMA::Layout_K_SW64_Atom<half_t>{}, make_shape(_12{},_64{}))", "no multiple"},
+      {"tile_to_shape(GMMA::Layout_K_SW64_Atom<half_t>{}, make_shape(_12{},_64{}))",
+       "not a multiple"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     Diags diags = diags_new(arena);
@@ -554,7 +557,7 @@ START_TEST(a_slab_wants_its_own_shape) {
       strstr(diags_text(arena, &diags), "it is 8 x 64 elements, the slab 64 x 64"));
   diags = diags_new(arena);
   ck_assert_ptr_null(layout_parse(arena, &HALVES, "smem_ptr[32b](unset) o (64,32):(32,1)", &diags));
-  ck_assert_ptr_nonnull(strstr(diags_text(arena, &diags), "elements of 4 bytes, and they have 2"));
+  ck_assert_ptr_nonnull(strstr(diags_text(arena, &diags), "elements of 4 bytes, but they have 2"));
 }
 END_TEST
 

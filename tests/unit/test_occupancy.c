@@ -113,7 +113,7 @@ static const struct {
     {"occupancy --regs 32 --threads 256 --target a1000", 2, "nearest: a100"},
     {"occupancy --regs 32 --threads 0 --target a100", 2, "from 1 to"},
     {"occupancy --regs -1 --threads 32 --target a100", 2, "from 0 to"},
-    {"occupancy 92 --regs 32 --threads 256 --target a100", 2, "options alone"},
+    {"occupancy 92 --regs 32 --threads 256 --target a100", 2, "only options"},
 };
 
 START_TEST(calls_answer) {

@@ -212,7 +212,7 @@ static const struct {
     {TRANSPOSE " --predict --fail-above k01_transpose_naive.cu-40:9",
      "no access to shared memory ran at k01_transpose_naive.cu-40", CLI_USAGE},
     {TRANSPOSE " --predict --fail-above 99999 --fail-above here:1",
-     "a number of wavefronts is expected, or FILE-LINE:N", CLI_USAGE},
+     "expected a number of wavefronts, or FILE-LINE:N", CLI_USAGE},
     {TRANSPOSE " --predict", "write tile[row][col ^ (row & 31)]: 1056 -> 64 wavefronts of tile",
      CLI_OK},
     {TRANSPOSE " --predict --markdown",
@@ -221,8 +221,7 @@ static const struct {
     {TRANSPOSE " --predict --detail --slab tile", "NAME:PITCH", CLI_USAGE},
     {TRANSPOSE " --predict --markdown", "1 of 8x7x1 blocks, `--launch grid=8x7,block=32x8 --arg",
      CLI_OK},
-    {TRANSPOSE " --predict --dump 2=x", "the argument of \"2\" has no memory of its own",
-     CLI_USAGE},
+    {TRANSPOSE " --predict --dump 2=x", "the argument of \"2\" has no memory", CLI_USAGE},
     {TRANSPOSE " --predict --dump 4=x", "there is no parameter \"4\"", CLI_USAGE},
     {TRANSPOSE " --predict --dump 0", "NAME=FILE", CLI_USAGE},
     {TRANSPOSE " --predict --dump 0=/no/folder", "/no/folder cannot be written", CLI_USAGE},
@@ -238,12 +237,12 @@ static const struct {
     {"open tests/data/open/k01.ptx --launch block=32x8 --arg 1", "takes 4 arguments, 1 is given",
      CLI_USAGE},
     {"open tests/data/open/k01.ptx --launch block=32x8 --arg mem:0 --arg mem:9 --arg x --arg 1.5",
-     "a whole number of 32 bits is expected", CLI_USAGE},
-    {"open tests/data/open/k01.ptx --launch 'block=32x8 8'", "is none of grid=", CLI_USAGE},
+     "expected a whole number of 32 bits", CLI_USAGE},
+    {"open tests/data/open/k01.ptx --launch 'block=32x8 8'", "is not one of grid=", CLI_USAGE},
     {"open tests/data/open/missing.ptx --list", "cannot be read", CLI_USAGE},
     {"open tests/data/open/counts.jsonl --list", "counts.jsonl:1:", CLI_USAGE},
     {"open tests/data/open/k01.ptx --kernel nothing --launch block=1",
-     "there are: transpose_naive(float *", CLI_USAGE},
+     "its kernels are: transpose_naive(float *", CLI_USAGE},
 };
 enum { ENDS = sizeof ends / sizeof ends[0] };
 
@@ -349,8 +348,8 @@ START_TEST(test_a_report_of_something_else_is_refused) {
       {"#,L1 Wavefronts Shared\n", "no row below its head has a line and a count"},
       {"#,L1 Wavefronts Shared\n39,n/a\n", "no row below its head has a line and a count"},
       {"File,#,L1 Wavefronts Shared\nother.cu,39,7\n",
-       "none of its 1 lines accessed shared memory here: its first is other.cu line 39"},
-      {"#,L1 Wavefronts Shared\n7,7\n", "its first is line 7, the first here"},
+       "none of its 1 lines accessed shared memory here; its first line is other.cu line 39"},
+      {"#,L1 Wavefronts Shared\n7,7\n", "its first line is line 7, the first here"},
   };
   for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
     const char *csv = cli_write_file(arena, "open-ncu.csv", files[i].csv);
@@ -372,12 +371,13 @@ START_TEST(test_a_table_has_what_was_counted) {
   ck_assert_int_eq(run.status, CLI_OK);
   ck_assert(strstr(run.out, "| line | wavefronts | ideal | | counted | access |") != NULL);
   ck_assert_msg(strstr(run.out, "| 50000 |") != NULL, "%s", run.out);
-  ck_assert(strstr(run.out, "counted is of all blocks; --blocks all runs all of them") != NULL);
+  ck_assert(strstr(run.out, "the profiler counted all blocks; --blocks all runs all of them") !=
+            NULL);
   run = cli_run(arena, arena_printf(arena, TRANSPOSE " --blocks all --text --ncu %s", csv));
-  ck_assert(strstr(run.out, "counted is of all blocks") == NULL);
+  ck_assert(strstr(run.out, "the profiler counted all blocks") == NULL);
   run = cli_run(arena, TRANSPOSE " --markdown --json");
   ck_assert_int_eq(run.status, CLI_USAGE);
-  ck_assert(strstr(run.err, "one of --json, --markdown and --text at a time") != NULL);
+  ck_assert(strstr(run.err, "give one of --json, --markdown and --text") != NULL);
 }
 END_TEST
 

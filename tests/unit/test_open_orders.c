@@ -17,9 +17,8 @@ static const struct {
     {"sound", {"verdict: proved"}, 0},
     {"more",
      {"verdict: found",
-      "deadlock: warp 0 waits for the mbarrier at shared + 1024 phase 1; warp 4, "
-      "who would end that, waits for the mbarrier at shared + 1040 phase 0, which "
-      "expects 5 arrivals and gets 4",
+      "deadlock: warp 0 waits for the mbarrier at shared + 1024 phase 1; warp 4, which would end "
+      "that, waits for the mbarrier at shared + 1040 phase 0, which expects 5 arrivals and gets 4",
       "cure: initialise the mbarrier at shared + 1040 for 4 arrivals"},
      1},
     {"early", {"verdict: found", "refilled: warp 4 writes shared + 0 … 511 in the background"}, 1},

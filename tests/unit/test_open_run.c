@@ -409,9 +409,9 @@ END_TEST
 static const struct {
   const char *text, *says;
 } texts[] = {
-    {"hello", "begins neither a directive nor an instruction"},
+    {"hello", "does not begin a directive or an instruction"},
     {".version 5.0\n.target sm_50\n", "versions 6 to 9 are read"},
-    {".version 8.0\n.frob 3;\n", ".frob is no directive that is known"},
+    {".version 8.0\n.frob 3;\n", ".frob is not a known directive"},
     {".version 8.0\n.entry k() { add.s32 %r1, %r2; }", "%r1 is not declared"},
     {".version 8.0\n.entry k() { .reg .b32 %r<3>; add.s32 %r1, %r2; }",
      "takes at least 3 operands"},

@@ -83,12 +83,12 @@ static const struct {
   OrderFault fault;
   const char *text;
 } gaps[STEPS + 1] = {
-    [STEP_WAIT] = {ORDER_GAP_WAIT, ORDER_MISSING_WAIT, "with no tcgen05.wait::st behind that"},
+    [STEP_WAIT] = {ORDER_GAP_WAIT, ORDER_MISSING_WAIT, "with no tcgen05.wait::st after that"},
     [STEP_BEFORE] = {ORDER_GAP_BEFORE, ORDER_MISSING_FENCE,
-                     "with no tcgen05.fence::before_thread_sync behind that"},
+                     "with no tcgen05.fence::before_thread_sync after that"},
     [STEP_TELL] = {ORDER_GAP_SYNC, ORDER_RACE, "with no barrier between"},
     [STEP_AFTER] = {ORDER_GAP_AFTER, ORDER_MISSING_FENCE,
-                    "with no tcgen05.fence::after_thread_sync since it was told of that"},
+                    "with no tcgen05.fence::after_thread_sync after the signal"},
     [STEPS] = {ORDER_NO_GAP, ORDER_RACE, NULL}};
 
 START_TEST(each_step_that_is_missing_is_a_gap_of_its_own) {
@@ -136,7 +136,7 @@ START_TEST(a_warp_waits_for_its_own) {
   ck_assert_int_eq((int)reads(W0, W0, 1).gap, ORDER_NO_GAP);
   const OrderConflict c = writes(W0, W0, 1);
   ck_assert(c.gap == ORDER_GAP_WAIT && c.read);
-  ck_assert_str_eq(order_gap_text(&c), "with no tcgen05.wait::ld behind that");
+  ck_assert_str_eq(order_gap_text(&c), "with no tcgen05.wait::ld after that");
 }
 END_TEST
 
@@ -169,7 +169,7 @@ START_TEST(products_of_one_warp_come_one_after_the_other) {
   const OrderConflict c = writes(W1, SHARE1, 1);
   ck_assert(c.gap == ORDER_GAP_SYNC && c.by_share);
   ck_assert_int_eq((int)order_fault(&c), ORDER_MISSING_WAIT);
-  ck_assert_str_eq(order_gap_text(&c), "and has waited for no commit behind that");
+  ck_assert_str_eq(order_gap_text(&c), "and has not waited for a commit after that");
 }
 END_TEST
 

@@ -75,7 +75,7 @@ static bool shows(const char *text) { return strstr(shown(), text) != NULL; }
 
 START_TEST(test_without_a_kernel_it_says_how) {
   drive_frame(session, canvas);
-  ck_assert(shows("gemmview open kernel.cu --launch"));
+  ck_assert(shows("gemmview open k.cu --launch"));
   keys("x , . + - s r w L Esc a f o y Tab j");
   ck_assert_ptr_null(own_work(session)->opened);
   keys("1");
@@ -171,7 +171,7 @@ START_TEST(test_mistakes_are_told) {
   open_words("tests/data/open/missing.ptx");
   ck_assert(shows("cannot be read"));
   open_words("tests/data/open/k01.ptx --predict");
-  ck_assert(shows("--launch is missing: how transpose_naive("));
+  ck_assert(shows("--launch is missing: the grid and block of transpose_naive("));
   open_words(K01);
   view_run(session, "launch", "block=9999");
   drive_wait(session);
@@ -221,7 +221,7 @@ START_TEST(test_a_kernel_is_chosen_and_launched) {
   golden_check("screens/own_choice.txt", shown());
   run_keys("Down Down Down Enter");
   ck_assert_ptr_null(own_work(session)->opened);
-  ck_assert(shows("--launch is missing: how a4(.u64, .u32) is launched"));
+  ck_assert(shows("--launch is missing: the grid and block of a4(.u64, .u32)"));
   ck_assert_str_eq(session->prompt.field.text,
                    "--launch grid=1,block=128 --arg mem:65536 --arg 64");
   golden_check("screens/own_asks_launch.txt", shown());
@@ -297,7 +297,7 @@ START_TEST(test_copies_past_l1_have_bounds) {
   open_words(K11);
   keys(". .");
   ck_assert(shows("wavefronts 6912 to 10240") && shows("~576>"));
-  ck_assert(shows("worst of 12: 8 to 32 wavefronts") && shows("A 16-byte cp.async goes past L1"));
+  ck_assert(shows("worst of 12: 8 to 32 wavefronts") && shows("A 16-byte cp.async bypasses L1"));
   keys("3");
   ck_assert(shows("8 to 32 wavefronts"));
 }
@@ -526,7 +526,7 @@ START_TEST(test_a_first_run_is_ended) {
   drive_frame(session, canvas);
   ck_assert(shows("X ends it") && shows("X stop") && !shows("pad"));
   keys("X");
-  ck_assert(shows("was not run to its end; r runs it again"));
+  ck_assert(shows("was stopped; r runs it again"));
   keys("r");
   drive_wait(session);
   drive_frame(session, canvas);

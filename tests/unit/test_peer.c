@@ -119,9 +119,9 @@ static const struct {
 } silent[] = {
     {"read line; echo '{\"error\": \"torch sees no GPU\"}'", "torch sees no GPU"},
     {"echo Segmentation fault >&2; exit 1", "Segmentation fault"},
-    {"read line; echo 'no object'", "python3 says nothing"},
+    {"read line; echo 'no object'", "python3 printed nothing"},
     {"read line; echo '{\"rows\": []}'", "library"},
-    {"exit 0", "python3 says nothing"},
+    {"exit 0", "python3 printed nothing"},
 };
 enum { N_SILENT = sizeof silent / sizeof *silent };
 
@@ -167,7 +167,9 @@ START_TEST(problems_that_torch_has_no_kernel_for) {
   ck_assert(!open_torch(&torch, plan_of(PLAN_F32, 8, false), &rows, &error));
   ck_assert_str_eq(error, "torch's fused attention takes f16 and bf16");
   ck_assert(!open_torch(&torch, plan_of(PLAN_F16, 5, true), &rows, &error));
-  ck_assert_str_eq(error, "torch counts a causal mask from the first key, we from the last");
+  ck_assert_str_eq(error,
+                   "torch's causal mask begins at the first key, gemmview's ends at the "
+                   "last");
 }
 END_TEST
 

@@ -328,7 +328,7 @@ START_TEST(a_deadlock_is_told_from_its_root) {
   command("break more_arrivals");
   const char *text = export_text(arena, canvas);
   ck_assert_ptr_nonnull(strstr(text, "deadlock: "));
-  ck_assert_ptr_nonnull(strstr(text, "who would end that, waits for empty["));
+  ck_assert_ptr_nonnull(strstr(text, "which would end that, waits for empty["));
   ck_assert_ptr_nonnull(strstr(text, "expects 9 arrivals and gets 8"));
 }
 END_TEST

@@ -165,7 +165,7 @@ START_TEST(the_data_folder_is_read_and_a_bad_file_is_told) {
   run("mkdir -p build/test-data && echo '{\"gpus\": 01}' > build/test-data/gpus.json");
   const char *text = run("GEMMVIEW_DATA=build/test-data %s targets 2>&1", program());
   ck_assert_int_eq(status, 2);
-  ck_assert_ptr_nonnull(strstr(text, "gpus.json:1:12: a number may not start with a needless 0"));
+  ck_assert_ptr_nonnull(strstr(text, "gpus.json:1:12: a number may not start with an extra 0"));
   run("rm -r build/test-data");
 }
 END_TEST

@@ -91,14 +91,13 @@ static const struct {
     {"s/acc.m_r, n_r. = 0/acc[m_r, n_r] = 2.5/", "cuda -", 0, "= 2.5f;"},
     {"s/acc.m_r, n_r. = 0/acc[tid % 4, n_r] = 0/", "check -", 1,
      "the index of register acc differs between the lanes of a warp"},
-    {"", "interpret - --pass stage", 2, "a FILE is run as it stands"},
-    {"", "interpret - --break wait", 2, "a FILE is run as it stands"},
+    {"", "interpret - --pass stage", 2, "a FILE is run as it is"},
+    {"", "interpret - --break wait", 2, "a FILE is run as it is"},
     {"", "interpret - -k BM=8", 2, "from a state (-k) or from a FILE, not from both"},
     {"", "cuda - --pass stage", 2, "no pass made this program"},
-    {"", "check - --failing", 2, "which a FILE is not asked about"},
+    {"", "check - --failing", 2, "a FILE has none"},
     {"", "check - other.txt", 2, "check takes one FILE, not \"other.txt\" too"},
-    {"", "check nowhere.txt", 2,
-     "cannot be read: No such file or directory; a state is given with -k"},
+    {"", "check nowhere.txt", 2, "cannot be read: No such file or directory; give a state with -k"},
     {"", "check - --json", 0, "\"ok\":true"},
     {"", "interpret - --json", 0, "\"ok\":true"},
     {"", "cuda - --json", 0, "\"state\":null"},
@@ -117,9 +116,9 @@ END_TEST
 START_TEST(what_cannot_be_asked) {
   if (!cli_has_program()) return;
   CliRun ran = cli_run(arena, "loops --full --diff -k " SMALL);
-  says(&ran, 2, "--full prints the complete text of the nest, and nothing besides");
+  says(&ran, 2, "--full prints the complete text of the nest: leave out the other options");
   ran = cli_run(arena, "interpret --dump --json -k " SMALL);
-  says(&ran, 2, "give one");
+  says(&ran, 2, "not both");
   ran = cli_run(arena, "check - < /dev/null");
   says(&ran, 2, "stdin:1:1: expected \"problem\", found the end of the text");
 }

@@ -294,12 +294,12 @@ START_TEST(what_cannot_be_read_says_why) {
   static const struct {
     const char *text, *shape, *says;
   } cases[] = {
-      {BLOCKED, NULL, "does not say the shape"},
+      {BLOCKED, NULL, "does not name the shape"},
       {BLOCKED, "64x48", "powers of two"},
       {BLOCKED, "64", "numbers and the tensor 1 dimensions"},
       {"#ttg.blocked<{sizePerThread = [1, 3], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order "
        "= [1, 0]}>",
-       "64x64", "3 is no power of two"},
+       "64x64", "3 is not a power of two"},
       {"#ttg.blocked<{sizePerThread = [1, 2], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order "
        "= [1, 1]}>",
        "64x64", "order does not name each dimension once"},
@@ -308,16 +308,16 @@ START_TEST(what_cannot_be_read_says_why) {
       {"#ttg.dot_op<{opIdx = 1, parent = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, "
        "warpsPerCTA = [4, 1], instrShape = [16, 64, 16]}>, kWidth = 2}>",
        "64x64", "read from shared memory"},
-      {"#ttg.slice<{dim = 3, parent = " BLOCKED "}>", "64", "dim is no dimension"},
+      {"#ttg.slice<{dim = 3, parent = " BLOCKED "}>", "64", "dim is not a dimension"},
       {"#ttg.linear<{register = [[0, 1]], lane = [], warp = [], block = []}>", "1x2", NULL},
       {"#ttg.linear<{register = [[0, 3]], lane = [], warp = [], block = [[0]]}>", "1x4",
        "a basis has 1 numbers"},
       {"#ttg.slice<{dim = 1, parent = #blocked}>", "64", "#blocked is not defined"},
-      {"tensor<0x4xf16, " BLOCKED ">", NULL, "of no element"},
-      {"SM80_16x8x17_F32F16F16F32_TN", NULL, "no tensor-core atom"},
-      {"SM90_64x128x16_F32F16F16_SS", "65x128", "no multiple of the tile"},
-      {"MMA_Atom\n  ThrID: _32:_1\n", NULL, "no atom is named"},
-      {"Tiled Copy\n  Tiler MN: (32:1,8:1)\n", NULL, "there is no line TiledLayoutTV"},
+      {"tensor<0x4xf16, " BLOCKED ">", NULL, "from 1 to 2^22 elements"},
+      {"SM80_16x8x17_F32F16F16F32_TN", NULL, "not a tensor-core atom"},
+      {"SM90_64x128x16_F32F16F16_SS", "65x128", "not a multiple of the tile"},
+      {"MMA_Atom\n  ThrID: _32:_1\n", NULL, "names no atom"},
+      {"Tiled Copy\n  Tiler MN: (32:1,8:1)\n", NULL, "the line TiledLayoutTV is missing"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     if (!cases[i].says) continue;

@@ -92,9 +92,9 @@ START_TEST(all_wrong_lines_are_told) {
       {"mouse click -5 5", "mouse needs", NULL},
       {"mouse", "mouse needs", NULL},
       {"wait", "wait needs one word", NULL},
-      {"wait 5", "wait 5 is no time", NULL},
-      {"wait 1e9s", "is no time", NULL},
-      {"wait 5parsecs", "is no time", NULL},
+      {"wait 5", "wait 5: expected a time", NULL},
+      {"wait 1e9s", "expected a time", NULL},
+      {"wait 5parsecs", "expected a time", NULL},
       {"\033[31m", "is not a step", NULL},
   };
   for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {

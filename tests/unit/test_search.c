@@ -220,9 +220,8 @@ static const struct {
 } broken[] = {
     {{.more_arrivals = 1},
      SEARCH_DEADLOCK,
-     "consumer waits for full[0] phase 1; producer, who would end that, waits for empty[0] phase "
-     "0, "
-     "which expects 4 arrivals and gets 3"},
+     "consumer waits for full[0] phase 1; producer, which would end that, waits for empty[0] "
+     "phase 0, which expects 4 arrivals and gets 3"},
     {{.silent = true},
      SEARCH_DEADLOCK,
      "waits for empty[0] phase 0, which expects 3 arrivals and gets 2"},
@@ -231,7 +230,7 @@ static const struct {
      "waits for full[0] phase 0, which expects 8 bytes more than come"},
     {{.more_arrivals = -1, .generic = true, .no_fence = true},
      SEARCH_UNFENCED,
-     "not known to the async proxy"},
+     "the async proxy does not see"},
     {{.more_arrivals = -1}, SEARCH_LAPPED, "ends its phase 1 while somebody still stands before"},
     {{.no_empty_wait = true},
      SEARCH_TOO_MANY,
@@ -241,8 +240,8 @@ static const struct {
      "consumer reads slot 0 while producer writes slot 0 in the background"},
     {{.no_full_wait = true}, SEARCH_EARLY, "while producer writes slot 0 in the background"},
     {{.full_phase_0 = true}, SEARCH_LAPPED, "ends its phase 1 while somebody still stands before"},
-    {{.empty_phase_0 = true}, SEARCH_DEADLOCK, "to which none of them has come"},
-    {{.fetch_short = true}, SEARCH_DEADLOCK, "whose phase 2 nobody will end"},
+    {{.empty_phase_0 = true}, SEARCH_DEADLOCK, "at which none of them has arrived"},
+    {{.fetch_short = true}, SEARCH_DEADLOCK, "whose phase 2 no warp will end"},
     {{.no_init_barrier = true}, SEARCH_UNBEGUN, "may not be initialised yet"},
     {{.generic = true, .no_fence = true}, SEARCH_UNFENCED, "no fence.proxy.async"},
 };

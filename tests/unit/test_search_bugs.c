@@ -510,7 +510,7 @@ static const struct {
   const char *root, *cure;
 } bugs[] = {
     {reads_before_a_copy, SEARCH_UNFENCED, "warp writes the stage in the background",
-     "let warp fence (fence.proxy.async) in front of its copy, which writes the stage: tried"},
+     "let warp fence (fence.proxy.async) before its copy, which writes the stage: tried"},
     {map_in_flight, SEARCH_REFILLED, "producer writes the map while producer reads the map", ""},
     {store_in_flight, SEARCH_REFILLED,
      "warp writes stage 0 in the background while warp reads stage 0",
@@ -523,7 +523,7 @@ static const struct {
     {sent_unfenced, SEARCH_UNFENCED, "warp 0 reads the state: what threads did",
      "in front of its copy, which reads the state: tried"},
     {init_unsaid, SEARCH_UNBEGUN, "counted at full, which may not be initialised yet",
-     "fence.mbarrier_init behind the initialisation: tried"},
+     "fence.mbarrier_init after the initialisation: tried"},
     {loads_before_a_copy, SEARCH_UNFENCED, "warp 0 writes the stage in the background",
      "in front of its copy, which writes the stage: tried"},
     {narrow_arrival, SEARCH_NARROW, "leader reads the peer's tile: what threads of another block",
@@ -532,10 +532,10 @@ static const struct {
      ".acquire.cluster: tried"},
     {nobody_says_it_was_seen, SEARCH_LAPPED, "data warp arrives at bready and ends its phase", ""},
     {peer_not_there, SEARCH_UNBEGUN, "the first arrives at the peer's mailbox",
-     "let the cluster meet behind the initialisation: tried"},
+     "let the cluster meet after the initialisation: tried"},
     {release_behind_the_wait, SEARCH_DEADLOCK,
-     "consumer waits for full phase 0; producer, who would end that, waits for empty phase 0, to "
-     "which none of them has come",
+     "consumer waits for full phase 0; producer, which would end that, waits for empty phase 0, "
+     "at which none of them has arrived",
      "let producer wait for empty with the other phase bit: tried"},
     {expects_without_arriving, SEARCH_DEADLOCK, "consumer waits for full phase 0", ""},
     {phase_of_a_new_one, SEARCH_DEADLOCK, "waits for barrier_O phase 0",

@@ -205,7 +205,7 @@ END_TEST
 // What is folded away is not found, and what is found is on the screen.
 START_TEST(what_is_folded_is_not_found) {
   keys("/ _ _ d e v i c e Enter");
-  ck_assert(shows("\"__device\" is not here"));
+  ck_assert(shows("\"__device\" was not found here"));
   keys("z n");
   const Source *source = session->prepared;
   ck_assert(strstr(source->line[source->cursor].text, "__device") != NULL);
@@ -409,7 +409,7 @@ START_TEST(control_words_stand_in_the_gutter) {
   ck_assert_msg(shows("  1    0 - -   b !FFMA R64, R84"), "%s", export_text(arena, canvas));
   ck_assert_msg(shows("  1    . 2 -   .  LDS.128 R96"), "%s", export_text(arena, canvas));
   keys("g z j");
-  ck_assert_msg(shows("one register bank gives R84 and R88; R64 exchanged with R"), "%s",
+  ck_assert_msg(shows("one register bank gives R84 and R88; exchange R64 with R"), "%s",
                 export_text(arena, canvas));
 }
 END_TEST

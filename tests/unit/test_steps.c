@@ -212,7 +212,7 @@ START_TEST(the_two_barriers_of_one_slab) {
   ck_assert(!steps.step[1].barrier && steps.step[1].multiply_first == 1);
   ck_assert(steps.step[2].barrier && steps.step[2].n_multiplies == 0);
   const char *safe = steps_say_safe(property_arena, &steps, &steps.step[0]);
-  ck_assert_ptr_nonnull(strstr(safe, "k_o lands where k_o - 1 lay"));
+  ck_assert_ptr_nonnull(strstr(safe, "k_o lands in the slot of k_o - 1"));
   ck_assert_str_eq(steps_say_safe(property_arena, &steps, &steps.step[1]), "");
 }
 END_TEST
@@ -230,8 +230,8 @@ START_TEST(the_rows_of_two_roles) {
   ck_assert(producer->produces && producer->n_copies == 2 + 4 && producer->copy_slab == 0);
   ck_assert_str_eq(producer->mbarrier, "empty");
   ck_assert_str_eq(steps_say_safe(property_arena, &steps, producer),
-                   "k_o lands where k_o - 2 lay: safe once every consumer warp has arrived at "
-                   "empty");
+                   "k_o lands in the slot of k_o - 2: safe once every consumer warp has arrived "
+                   "at empty");
   ck_assert(last[-1].arrive);
   ck_assert_str_eq(last->mbarrier, "full");
   ck_assert_int_eq(last->read_slab, 1);
@@ -249,13 +249,13 @@ START_TEST(safe_load_points) {
   static const struct {
     const char *state, *more, *says;
   } rows[] = {
-      {HGEMM, "", "k_o + 2 lands where k_o - 1 lay"},
-      {HGEMM, "BUFFER_COUNT=2", "k_o + 1 lands where k_o - 1 lay"},
-      {HGEMM, "BUFFER_COUNT=4,FM=2", "k_o + 3 lands where k_o - 1 lay"},
+      {HGEMM, "", "k_o + 2 lands in the slot of k_o - 1"},
+      {HGEMM, "BUFFER_COUNT=2", "k_o + 1 lands in the slot of k_o - 1"},
+      {HGEMM, "BUFFER_COUNT=4,FM=2", "k_o + 3 lands in the slot of k_o - 1"},
       {"M=256,N=256,K=256,FM=8,FN=8,STAGE=11,PIPELINE_STAGES=1", "",
        "k_o + 1 goes to registers first"},
       {"M=256,N=256,K=256,FM=8,FN=8,STAGE=11,PIPELINE_STAGES=2,BUFFER_COUNT=2", "",
-       "k_o + 1 lands where k_o - 1 lay"},
+       "k_o + 1 lands in the slot of k_o - 1"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     Steps steps = steps_of(rows[i].state, rows[i].more);

@@ -229,11 +229,11 @@ START_TEST(hostile_stamps_are_refused) {
   const Stamp kept = stamp[3];
   const int past = 2 * good.emission->n_stamps;
   stamp[3].mark = past;
-  assert_refused(&good, "is of no place");
+  assert_refused(&good, "names no statement");
   stamp[3].mark = -1;
-  assert_refused(&good, "is of no place");
+  assert_refused(&good, "names no statement");
   stamp[3].mark = kept.mark - 1;
-  assert_refused(&good, "is no end of what begins before it");
+  assert_refused(&good, "does not end the event that began before it");
   stamp[3] = kept;
   stamp[3].clock = stamp[2].clock - 1;
   assert_refused(&good, "goes back in time");
@@ -332,8 +332,8 @@ START_TEST(the_command_prints_lanes_and_totals) {
   assert_has(run.out, "estimated, alone on its SM: ");
   assert_has(run.out, "producer 4-7");
   assert_has(run.out, "full ");
-  assert_has(run.out, "% of its warps' time is in events");
-  assert_has(run.out, "all come behind it");
+  assert_has(run.out, "% of the time of its warps");
+  assert_has(run.out, "all came after it");
 }
 END_TEST
 
@@ -368,7 +368,7 @@ START_TEST(a_hostile_worker_is_told) {
   ((Stamp *)made.warp[0].stamp)[1].mark = 1 << 20;
   run = run_trace("--json", &result);
   ck_assert_int_eq(run.status, 5);
-  assert_has(run.err, "stamp 1 of warp 0 is of no place");
+  assert_has(run.err, "stamp 1 of warp 0 names no statement");
   result.ok = false;
   result.error = "3 of 65536 cells are wrong";
   run = run_trace("", &result);
@@ -427,7 +427,7 @@ START_TEST(the_view_sets_a_trace_beside_the_estimate) {
   results_add_trace(&session->background.results, session->doc.now.picture->key, &result);
   text = screen(session, canvas, "t");
   ck_assert_ptr_null(strstr(text, "measured here"));
-  assert_has(text, "stamp 1 of warp 0 is of no place");
+  assert_has(text, "stamp 1 of warp 0 names no statement");
   explorer_close(session);
 }
 END_TEST

@@ -36,9 +36,9 @@ START_TEST(memory_has_a_limit_that_is_told) {
   const char *const argv[] = {"/bin/dd", "if=/dev/null", "bs=64G", "count=1", NULL};
   const ToolResult run = tool_run(arena, argv, "", 0, NULL, 20);
   ck_assert(!run.ok && run.limited);
-  ck_assert_str_eq(
-      run.error, arena_printf(arena, "/bin/dd needs more memory than the %.1f GiB it may use here",
-                              (double)tool_memory_bytes() / (1 << 30)));
+  ck_assert_str_eq(run.error,
+                   arena_printf(arena, "/bin/dd needs more memory than its limit of %.1f GiB",
+                                (double)tool_memory_bytes() / (1 << 30)));
 }
 END_TEST
 

@@ -179,7 +179,7 @@ END_TEST
 START_TEST(a_block_beyond_the_grid_is_refused) {
   Plan *plan = plan_of("traced", true);
   plan->traced = 3;
-  assert_fails(plan, "block 3 is to be traced, but traced is launched with 3 blocks");
+  assert_fails(plan, "block 3 cannot be traced: traced has only 3 blocks");
 }
 END_TEST
 

@@ -135,7 +135,7 @@ START_TEST(enter_goes_to_whose_fault_it_is) {
   compile();
   const int by = frame()->loop->turn.blame[frame()->at];
   ck_assert(shows("waits for LDS at"));
-  ck_assert(shows("which stands 3 instructions before it"));
+  ck_assert(shows(", 3 instructions before it"));
   keys("Enter");
   ck_assert_int_eq(frame()->at, by);
   ck_assert(str_starts(frame()->answer->code.inst[by].opcode->name, "LDS"));
@@ -168,7 +168,7 @@ START_TEST(the_line_opens_in_the_source) {
   open_view(120, 40, false);
   compile();
   keys("e");  // lines come with the disassembler alone
-  ck_assert(shows("no line of CUDA is known"));
+  ck_assert(shows("the CUDA line of this instruction is not known"));
 }
 END_TEST
 
@@ -191,12 +191,12 @@ START_TEST(a_stand_in_is_marked) {
   open_view(80, 24, false);
   ck_assert(shows("stand-in: no machine code was played"));
   ck_assert(shows("from launch to end"));
-  ck_assert(shows("no worker runs"));
+  ck_assert(shows("No worker runs"));
   keys("j w Enter l o e");  // nothing to go about in
   golden_check("screens/why_stand_in.txt", export_text(arena, canvas));
   session->background.worker.present = true;
   drive_frame(session, canvas);
-  ck_assert(shows("Compiling begins when the knobs rest"));
+  ck_assert(shows("Compiling begins when you stop turning knobs"));
   compile();
   ck_assert(!shows("stand-in"));
   keys("]");  // another schedule: nothing is known of it

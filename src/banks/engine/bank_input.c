@@ -114,15 +114,18 @@ static void report_outside(const BankOp *op, int lane, int64_t value, Diags *dia
   Diag *diag;
   if (value < 0)
     diag = diag_add(diags, "addr_range",
-                    "lane %d: %" PRId64 " is negative; only -1 is, for a lane that takes no part",
+                    "lane %d: %" PRId64 " is negative; only -1 is allowed, for an inactive lane",
                     lane, value);
   else if (op->kind == BANK_GLOBAL)
-    diag = diag_add(diags, "addr_range", "lane %d: %" PRId64 " is no offset: 2^48 at most", lane,
-                    value);
+    diag = diag_add(diags, "addr_range",
+                    "lane %d: %" PRId64
+                    " is too large for an offset: at "
+                    "most 2^48",
+                    lane, value);
   else
     diag = diag_add(diags, "addr_range",
                     "lane %d: %" PRId64 " is outside shared memory: %d bytes at %" PRId64
-                    " end past 228 KiB, the most an SM has",
+                    " end past 228 KiB, the shared memory of an SM",
                     lane, value, op->bytes, value);
   diag->nearest = value < 0 ? "-1" : arena_printf(diags->arena, "%" PRId64, last);
 }
@@ -174,7 +177,7 @@ static bool leave_window(const int64_t *values, int n, int64_t out[BANK_LANES], 
     if (values[lane] / WINDOW_BYTES != window) {
       diag_add(diags, "addr_range",
                "lanes %d and %d are at 0x%" PRIx64 " and 0x%" PRIx64
-               ", 16 MiB or more apart: not both in shared memory",
+               ", 16 MiB or more apart: they cannot both be in shared memory",
                first, lane, (uint64_t)values[first], (uint64_t)values[lane]);
       return false;
     }
@@ -287,7 +290,7 @@ static bool add_progression(List *list, const char *token, const int64_t part[3]
   if (span <= 0) {
     const char *nearest =
         arena_printf(list->diags->arena, "%" PRId64 ":%" PRId64 ":%" PRId64, start, stop, -step);
-    return syntax_fault(list, token, "has no values: it steps away from its stop", nearest);
+    return syntax_fault(list, token, "has no values: its step leads away from its stop", nearest);
   }
   int64_t count = ceil_div(span, size);
   int64_t kept = list->n < BANK_LANES ? BANK_LANES - list->n : 0;
@@ -312,7 +315,11 @@ static bool add_token(List *list, const char *token) {
   int n_parts = 0;
   const char *at = token;
   do {
-    if (n_parts == 3) return syntax_fault(list, token, "has more than start:stop:step", NULL);
+    if (n_parts == 3)
+      return syntax_fault(list, token,
+                          "has more than three parts: expected "
+                          "start:stop:step",
+                          NULL);
     const char *wrong = read_number(&at, &part[n_parts++]);
     if (wrong) return syntax_fault(list, token, wrong, NULL);
   } while (*at == ':' && *at++);

@@ -221,13 +221,15 @@ static const char *lanes_in_order(const char *text, const char *separators, Diag
   while (next_line(&at, separators, &line, &end)) {
     Named named;
     if (!read_named(line, end, &named))
-      return refuse(diags, line, end, "does not name a lane and its address as those before do");
+      return refuse(diags, line, end,
+                    "does not name a lane and its address as the lines before "
+                    "do");
     if (first < 0) first = named.thread ? named.lane / BANK_LANES * BANK_LANES : 0;
     if (named.lane < first || (first > 0 && named.lane >= first + BANK_LANES))
-      return refuse(diags, line, end, "names a thread of another warp than the line before");
+      return refuse(diags, line, end, "names a thread of another warp than the line before it");
     named.lane -= first;
     if (named.lane >= BANK_LANES) {
-      refuse(diags, line, end, "names a lane that is not there: a warp has lanes 0 to 31");
+      refuse(diags, line, end, "names a lane that does not exist: a warp has lanes 0 to 31");
       diags->last->nearest = "31";
       return NULL;
     }

@@ -107,8 +107,8 @@ static void add_row(Str *out, const BankMap *map, int index, bool ascii) {
 static void add_heading(Str *out, const BankMap *map) {
   const BankOp *op = map->op;
   str_printf(out, "%s  %s  %s\n", op->name, op->sass, op->ptx);
-  str_printf(out, "%d lanes take part, %d byte%s each; ", __builtin_popcount(map->active),
-             op->bytes, plural_s(op->bytes));
+  str_printf(out, "%d active lanes, %d byte%s each; ", __builtin_popcount(map->active), op->bytes,
+             plural_s(op->bytes));
   const char *noun = banks_phase_noun(op, map->phases[0].n_lanes);
   if (map->count.phases == 1)
     str_printf(out, "1 phase, the %s\n", noun);
@@ -131,13 +131,13 @@ void bank_text_card(Str *out, const BankMap *map, bool ascii) {
     for (int row = 0; row < phase->wavefronts; row++)
       add_row(out, map, phase->first_row + row, ascii);
     if (phase->wavefronts == 0)
-      str_printf(out, "  %c%d     -  no lane takes part\n", bank_text_phase(map, p), p + 1);
+      str_printf(out, "  %c%d     -  no active lane\n", bank_text_phase(map, p), p + 1);
   }
 }
 
 const char bank_text_past_l1[] =
-    "A 16-byte cp.async goes past L1: the profiler counts its wavefronts, the pipe's own counter "
-    "none. Addresses at both ends say the least; late data makes more.";
+    "A 16-byte cp.async bypasses L1: the profiler counts its wavefronts, the pipe's counter does "
+    "not. The addresses give the fewest; late data adds more.";
 
 const char *bank_text_bounds(int least, int most, char out[32]) {
   snprintf(out, 32, most > least ? "%d to %d" : "%d", least, most);
@@ -148,14 +148,14 @@ void bank_text_numbers(Str *out, const BankMap *map) {
   const BankCount *count = &map->count;
   if (!count->known) {
     char bounds[32];
-    str_printf(out, "wavefronts %s   by the addresses in shared memory alone\n%s\n",
+    str_printf(out, "wavefronts %s   by the addresses in shared memory\n%s\n",
                bank_text_bounds(count->profiled, count->profiled_most, bounds), bank_text_past_l1);
     return;
   }
-  str_printf(out, "wavefronts %3d   passes the shared-memory pipe makes, over all phases\n",
+  str_printf(out, "wavefronts %3d   passes of the shared-memory pipe, over all phases\n",
              count->wavefronts);
-  str_printf(out, "ideal      %3d   one for each phase in which a lane takes part\n", count->ideal);
-  str_printf(out, "conflicts  %3d   wavefronts - ideal: what the hardware counter reports\n",
+  str_printf(out, "ideal      %3d   one for each phase with an active lane\n", count->ideal);
+  str_printf(out, "conflicts  %3d   wavefronts - ideal: the hardware counter of conflicts\n",
              count->conflicts);
   str_printf(out, "ways       %3d   wavefronts of the worst phase\n", count->ways);
 }

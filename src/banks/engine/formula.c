@@ -119,7 +119,7 @@ static void parse_ternary(Parser *p);
 
 // Goes one deeper: a parenthesis, a sign or the arms of ?:.
 static void parse_nested(Parser *p, void (*parse)(Parser *p)) {
-  if (p->nesting == FORMULA_STACK_MAX) fail(p, NULL, "%s", "it is nested more than 64 deep");
+  if (p->nesting == FORMULA_STACK_MAX) fail(p, NULL, "%s", "it is nested deeper than 64 levels");
   if (p->failed) return;
   p->nesting++;
   parse(p);
@@ -133,7 +133,7 @@ static void parse_number(Parser *p) {
   long long value = strtoll(p->at, &end, hex ? 16 : 10);
   if (!hex && p->at[0] == '0' && isdigit((unsigned char)p->at[1]))
     fail(p, arena_printf(p->arena, "%lld", value), "%s",
-         "C reads a number with a leading 0 as octal; write it without");
+         "C reads a number with a leading 0 as octal; leave out the 0");
   if (errno == ERANGE) fail(p, "9223372036854775807", "%s", "the number does not fit in 64 bits");
   const char *digits_end = end;
   while (*end && strchr("uUlL", *end)) end++;
@@ -172,7 +172,7 @@ static void parse_operand(Parser *p) {
     parse_nested(p, parse_ternary);
     if (!take(p, ')')) fail(p, NULL, "%s", "a ')' is missing");
   } else if (c == '\0') {
-    fail(p, NULL, "%s", "it ends where a number or a variable should be");
+    fail(p, NULL, "%s", "it ends before a number or a variable");
   } else {
     fail(p, NULL, "%s", "a number, a variable or '(' should be here");
   }

@@ -38,17 +38,17 @@ void sector_text_numbers(Str *out, const SectorMap *map) {
   const SectorCount *count = &map->count;
   str_printf(out, "%s  %s  %s\n", map->op->name, map->op->sass, map->op->ptx);
   if (!count->known) {
-    str_add(out, "no count: boxes are nobody's lanes\n");
+    str_add(out, "no count: no lane has an address of a box\n");
     return;
   }
   double moved = (double)count->sectors * SECTOR_BYTES;
   str_printf(out,
-             "sectors %d, ideal %d; lines %d, ideal %d; %d B asked for, %.0f %% of what moves\n",
+             "sectors %d, ideal %d; lines %d, ideal %d; %d B used, %.0f %% of the bytes fetched\n",
              count->sectors, count->ideal, count->lines, count->lines_ideal, count->bytes,
              moved > 0 ? 100 * count->bytes / moved : 0.0);
   if (count->wavefronts > 0)
     str_printf(out,
-               "where L1 has it: %d clock%s, by banks as of shared memory, four lines a clock\n",
+               "on a hit in L1: %d clock%s, by banks as in shared memory, four lines a clock\n",
                count->wavefronts, count->wavefronts > 1 ? "s" : "");
 }
 

@@ -39,7 +39,7 @@ int unit_bytes(const char *name, Diags *diags) {
   int at = unit_find(name);
   if (at >= 0) return unit_table[at].bytes;
   if (str_equal(name, "e2m1") || str_equal(name, "s4") || str_equal(name, "u4")) {
-    diag_add(diags, "unit", "%s has 4 bits, and a unit has whole bytes: two of them are one", name)
+    diag_add(diags, "unit", "%s has 4 bits, but a unit has whole bytes: use a unit of two", name)
         ->nearest = "e2m1x2";
     return 0;
   }

@@ -183,13 +183,14 @@ static CuteLayout compose_leaf(CuteAlgebra *algebra, const Leaves *a, CuteLayout
     CuteLayout leaf = a->leaf[i];
     if (leaf.shape % step != 0 && step % leaf.shape != 0)
       set_fault(algebra, arena_printf(algebra->arena,
-                                      "a stride of %lld and a mode of %lld do not divide evenly",
+                                      "a stride of %lld and a mode of %lld: neither divides the "
+                                      "other",
                                       (long long)step, (long long)leaf.shape));
     int64_t taken = min64(max64(1, leaf.shape / step), shape);
     if (shape % taken != 0)
-      set_fault(algebra, arena_printf(algebra->arena,
-                                      "a shape of %lld is no multiple of the %lld that a mode has",
-                                      (long long)shape, (long long)taken));
+      set_fault(algebra,
+                arena_printf(algebra->arena, "a shape of %lld is not a multiple of its mode's %lld",
+                             (long long)shape, (long long)taken));
     if (taken != 1) push(algebra, &out, taken, product_of(algebra, step, leaf.stride));
     shape /= taken;
     step = ceil_div(step, leaf.shape);
@@ -247,7 +248,7 @@ CuteLayout cute_complement(CuteAlgebra *algebra, CuteLayout layout, int64_t size
     CuteLayout leaf = sorted[i].leaf;
     if (leaf.stride == 0) continue;
     if (leaf.stride < reached) {
-      set_fault(algebra, "a layout that puts two coordinates in one place has no complement");
+      set_fault(algebra, "a layout with two coordinates in one place has no complement");
       break;
     }
     push(algebra, &out, leaf.stride / reached, reached);

@@ -86,7 +86,7 @@ static bool read_tree(Cxx *x, const char *what, CuteLayout *out) {
 // Shapes with the strides of another tree, which has to have the same nesting.
 static bool with_strides(Cxx *x, const CuteLayout *stride, CuteLayout *shape) {
   if (shape->rank != stride->rank)
-    return scan_refuse(&x->scan, "strides are nested as their shapes are, one for each");
+    return scan_refuse(&x->scan, "strides must be nested as their shapes, one for each");
   if (shape->rank == 0) {
     shape->stride = stride->shape;
     return true;
@@ -200,7 +200,10 @@ static bool read_composed(Cxx *x, const char *word, Str *out) {
   Str part[3];
   int n = 0;
   do {
-    if (n == 3) return scan_refuse(&x->scan, "a swizzle, an offset and a layout are composed");
+    if (n == 3)
+      return scan_refuse(&x->scan,
+                         "expected a swizzle, an offset and a layout, "
+                         "composed");
     part[n] = str_new(x->scan.arena);
     str_add(&part[n], "");
     if (!copy_until(x, ">,)", &part[n++])) return false;
@@ -276,7 +279,7 @@ static bool fill_shape(Cxx *x, const CuteLayout *block, const CuteLayout *shape,
     const CuteLayout pair[2] = {cute_mode(block, at), cute_mode(shape, at)};
     const int64_t have = cute_size(&pair[0]), wanted = cute_size(&pair[1]);
     if (wanted % have != 0)
-      return scan_refuse(&x->scan, "the shape is no multiple of the layout's in each mode");
+      return scan_refuse(&x->scan, "the shape is not a multiple of the layout's in each mode");
     const int64_t n = wanted / have;
     const CuteLayout parts[2] = {pair[0], cute_leaf(n, n > 1 ? next : 0)};
     mode[at] = cute_tuple(&x->algebra, 2, parts);

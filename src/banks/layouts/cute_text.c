@@ -205,7 +205,7 @@ static bool read_swizzle(Reader *r, CutePart *part) {
   if (n[0] < 0 || n[0] > 16 || n[1] < 0 || n[1] > 20 || n[2] < -20 || n[2] > 20)
     return scan_refuse(&r->scan, "B is 0 to 16, M 0 to 20 and S -20 to 20");
   if (llabs(n[2]) < n[0])
-    return scan_refuse(&r->scan, "|S| < B: the bits it reads and the bits it flips overlap");
+    return scan_refuse(&r->scan, "|S| < B: the bits read and the bits flipped overlap");
   part->swizzle = (CuteSwizzle){(int)n[0], (int)n[1], (int)n[2]};
   return scan_expect(&r->scan, ">");
 }
@@ -234,7 +234,7 @@ static bool read_pointer(Reader *r, CuteText *out) {
   unsigned long long address = strtoull(r->scan.at, &end, 16);
   if (end == r->scan.at) return scan_fail(&r->scan, "\"unset\" or an address");
   if (address % 1024 != 0)
-    return scan_refuse(&r->scan, "an address that is no multiple of 1024 shifts the pattern");
+    return scan_refuse(&r->scan, "an address that is not a multiple of 1024 shifts the pattern");
   r->scan.at = end;
   return scan_expect(&r->scan, ")");
 }
@@ -292,7 +292,7 @@ bool cute_printed_parse(Arena *arena, const char *text, CuteText *out, Diags *di
   if (!scan_end(&r.scan)) return false;
   turn_round(out);
   if (out->n > 0 && out->part[0].kind == CUTE_PART_LAYOUT) return true;
-  return scan_refuse(&r.scan, "expected \"o\" and the layout that all of it is applied to");
+  return scan_refuse(&r.scan, "expected \"o\" and the layout that all this is applied to");
 }
 
 bool cute_printed_is(const char *text) {

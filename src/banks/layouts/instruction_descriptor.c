@@ -387,7 +387,7 @@ static const char *shape_text(Arena *arena, const Shape *shape) {
   if (shape->n_step)
     str_printf(&out, " in steps of %d", shape->n_step);
   else
-    str_add(&out, ", twice as many each time");
+    str_add(&out, ", doubled each time");
   return out.text;
 }
 
@@ -406,7 +406,7 @@ static void check_shape(Arena *arena, const InstructionDescriptor *d, Instructio
     str_printf(&all, "%s%s", all.text[0] ? "; or " : "", shape_text(arena, &SHAPES[i]));
   }
   if (!near) {
-    diag_add(diags, "idesc", "%s: there is no such instruction", issued);
+    diag_add(diags, "idesc", "%s: this instruction does not exist", issued);
     return;
   }
   diag_add(diags, "idesc", "M = %d, N = %d: %s has %s", m, n, issued, all.text)->nearest =
@@ -432,8 +432,8 @@ const char *instruction_shape_note(Arena *arena, const InstructionDescriptor *d,
                        (!BUILT[i].m || BUILT[i].m == m) && !use.weight_stationary;
     if (meant && n % BUILT[i].step)
       return arena_printf(arena,
-                          "N = %d is in the ISA's table; CUTLASS takes steps of %d for .kind::%s "
-                          "with M = %d and cta_group::%d",
+                          "N = %d is in the ISA's table, but CUTLASS uses steps of %d for "
+                          ".kind::%s with M = %d and cta_group::%d",
                           n, BUILT[i].step, d->kind->name, m, use.cta_group);
   }
   return NULL;
@@ -453,11 +453,11 @@ static void check_field(Arena *arena, const InstructionDescriptor *d, const Inst
   const char *bits = bits_text(arena, field);
   if (is_zero(d->kind, field)) {
     if (code)
-      diag_add(diags, "idesc", "%s: %d, and .kind::%s wants 0 there", bits, code, d->kind->name);
+      diag_add(diags, "idesc", "%s: %d, but .kind::%s needs 0 there", bits, code, d->kind->name);
   } else if (n > 0 && !name_of(d, field)) {
     Str all = str_new(arena);
     for (int i = 0; i < n; i++) str_printf(&all, "%s%s", i ? ", " : "", names[i]);
-    diag_add(diags, "idesc", "%s, %s: %d means nothing to .kind::%s, which has %s", bits,
+    diag_add(diags, "idesc", "%s, %s: %d is not defined for .kind::%s, which has %s", bits,
              field->what, code, d->kind->name, all.text)
         ->nearest = arena_printf(arena, "%s=%s", field->name, names[0]);
   }
@@ -472,13 +472,13 @@ static bool says(const InstructionDescriptor *d, const char *field, const char *
 static void check_together(const InstructionDescriptor *d, InstructionUse use, Diags *diags) {
   if (d->kind == &KINDS[F16] && says(d, "d", "f16") &&
       (says(d, "a", "bf16") || says(d, "b", "bf16")))
-    diag_add(diags, "idesc", "bf16 is summed in f32 alone")->nearest = "d=f32";
+    diag_add(diags, "idesc", "bf16 is summed only in f32")->nearest = "d=f32";
   if (d->kind->format == INSTRUCTION_SCALED_4 &&
       (instruction_value(d, "sfa") % 2 || instruction_value(d, "sfb") % 2))
     diag_add(diags, "idesc", "sfa and sfb are 0 or 2: scale factors of 4-bit values come in pairs");
   if (instruction_value(d, "k96") == 1 &&
       (is_sparse(d) || use.cta_group != 2 || instruction_value(d, "m") != 256))
-    diag_add(diags, "idesc", "K = 96 is there for dense A, M = 256 and cta_group::2 alone");
+    diag_add(diags, "idesc", "K = 96 exists only for dense A, M = 256 and cta_group::2");
 }
 
 bool instruction_descriptor_check(Arena *arena, const InstructionDescriptor *d, InstructionUse use,

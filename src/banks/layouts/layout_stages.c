@@ -97,8 +97,8 @@ static bool pad_runs(Stage *stage, const long n[2]) {
                       : 0;
   if (run < 1 || columns % run != 0 || n[0] < 0 || n[0] > most) {
     diag_add(stage->diags, "layout",
-             "pad:%ld,%ld: rows of %ld elements are no whole number of runs "
-             "of %ld, or the pad is not from 0 to %ld",
+             "pad:%ld,%ld: rows of %ld elements are not a whole number of runs of %ld, or the "
+             "pad is not from 0 to %ld",
              n[0], run, columns, run, most)
         ->nearest = "pad:0";
     return false;
@@ -158,7 +158,7 @@ static bool swizzle(Stage *stage, LayoutUnit unit) {
                          arena_printf(stage->arena, "%s:%ld,%ld,%ld", SWIZZLES[unit],
                                       bits < labs(shift) ? bits : labs(shift), base, shift));
   if (labs(shift) < bits)
-    return swizzle_fault(stage, "has |S| < B: the bits it reads and the bits it flips overlap",
+    return swizzle_fault(stage, "has |S| < B: the bits read and the bits flipped overlap",
                          arena_printf(stage->arena, "%s:%ld,%ld,%ld", SWIZZLES[unit], bits, base,
                                       shift < 0 ? -bits : bits));
   const int scale = unit == LAYOUT_UNIT_ELEMENTS ? log2_up(stage->slab->elem_bytes) : 0;
@@ -170,7 +170,7 @@ static bool swizzle(Stage *stage, LayoutUnit unit) {
     if (stage->offset[i] < storage_bytes(stage->slab)) continue;
     return swizzle_fault(
         stage,
-        arena_printf(stage->arena, "moves a byte to %d, outside the slab's %d bytes",
+        arena_printf(stage->arena, "moves a byte to %d, outside of the slab's %d bytes",
                      stage->offset[i], storage_bytes(stage->slab)),
         "none");
   }

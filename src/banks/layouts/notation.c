@@ -52,10 +52,10 @@ bool notation_slab(const char *text, const LayoutSlab *known, Extents said, Layo
   if (elem == 0) elem = ELEM_BYTES_DEFAULT;
   if (said.elem_bytes && said.elem_bytes != elem)
     return fault(diags, text,
-                 arena_printf(arena, "it says elements of %d bytes, and they have %d",
+                 arena_printf(arena, "it names elements of %d bytes, but they have %d",
                               said.elem_bytes, elem));
   if (!known->rows && !said.rows)
-    return fault(diags, text, "it does not say the shape of its matrix: give --shape ROWSxCOLS");
+    return fault(diags, text, "it does not name the shape of its matrix: give --shape ROWSxCOLS");
   int64_t rows = said.rows ? said.rows : known->rows;
   int64_t cols = said.rows ? said.cols : known->row_bytes / elem;
   if (known->rows && (rows != known->rows || cols != known->row_bytes / elem))
@@ -105,21 +105,24 @@ const Layout *notation_parse(Arena *arena, const LayoutSlab *slab, const char *t
 // Says how the rows and columns of a layout lie, for a dialect that wants them one way.
 static const char *say_shape(Arena *arena, const LayoutForm *form, const char **why) {
   if (!form->affine) {
-    *why = form->facts.linear ? "its bits are XORed in more ways than one swizzle does"
-                              : "it is neither strides with a swizzle nor linear over bits";
+    *why = form->facts.linear ? "its XORs of bits are not one swizzle"
+                              : "it is not strides with a swizzle, and not linear over bits";
     return NULL;
   }
   Str shape = str_new(arena);
   cute_print(&shape, &form->shape);
-  *why = arena_printf(arena, "rows do not follow each other in it: its strides are %s", shape.text);
+  *why = arena_printf(arena, "its rows do not follow each other: its strides are %s", shape.text);
   return NULL;
 }
 
 const char *notation_print_swizzle(Arena *arena, const LayoutForm *form, const char **why) {
   int64_t pad = layout_form_pad(form);
   if (pad) {
-    *why = arena_printf(arena, "a pad of %" PRId64 " behind rows of %d elements is no swizzle", pad,
-                        form->cols);
+    *why = arena_printf(arena,
+                        "a pad of %" PRId64
+                        " after rows of %d elements is not a "
+                        "swizzle",
+                        pad, form->cols);
     return NULL;
   }
   if (!layout_form_is_row_major(form)) return say_shape(arena, form, why);
@@ -131,7 +134,7 @@ const char *notation_print_swizzle(Arena *arena, const LayoutForm *form, const c
 
 const char *notation_print_pad(Arena *arena, const LayoutForm *form, const char **why) {
   if (form->affine && form->swizzle.bits) {
-    *why = "a swizzle is no pad";
+    *why = "a swizzle is not a pad";
     return NULL;
   }
   if (!form->affine || form->base) return say_shape(arena, form, why);
@@ -164,7 +167,7 @@ static bool stays_in_rows(const BitMap *map, int col_bits) {
 const char *notation_print_xor(Arena *arena, const LayoutForm *form, const char **why) {
   const LayoutSlab *slab = &form->layout->slab;
   if (form->facts.whole_bytes < slab->elem_bytes) {
-    *why = "it takes elements apart, and an XOR of their indices does not";
+    *why = "it splits elements, and an XOR of indices cannot";
     return NULL;
   }
   if (!form->facts.linear || form->facts.constant) {
@@ -192,16 +195,19 @@ const Notation notation_table[] = {
     {"smem_ptr", "the same with the swizzle of bytes, as a pointer carries it",
      notation_print_smem_ptr},
     {"swizzle", "rows one after the other, and one swizzle of bytes", notation_print_swizzle},
-    {"pad", "rows one after the other, and a pad behind each or behind runs", notation_print_pad},
-    {"xor", "whatever is linear over the bits of the offset, without pads", notation_print_xor},
+    {"pad", "rows one after the other, and a pad after each or after runs", notation_print_pad},
+    {"xor", "layouts that are linear over the bits of the offset, without pads",
+     notation_print_xor},
     {"swizzled_shared",
      "rows or columns one after the other, chunks XORed with the row, powers of two",
      notation_print_swizzled_shared},
     {"nvmma_shared", "panels of 32, 64 or 128 bytes as TMA swizzles them, or rows",
      notation_print_nvmma_shared},
-    {"padded_shared", "what shared_linear says, and pads of powers of two behind powers of two",
+    {"padded_shared", "shared_linear layouts, and pads of powers of two after powers of two",
      notation_print_padded_shared},
-    {"shared_linear", "whatever is linear over the bits of the offset, powers of two, without pads",
+    {"shared_linear",
+     "layouts that are linear over the bits of the offset, with powers of two, "
+     "without pads",
      notation_print_shared_linear},
     {"bases", "the same: which row and column each bit of the offset is", notation_print_bases},
 };
@@ -237,7 +243,7 @@ static const char *print_proven(Arena *arena, const Notation *notation, const La
   Diags unused = diags_new(arena);
   const Layout *again = text ? notation_parse(arena, &form->layout->slab, text, &unused) : NULL;
   if (again && notation_same(again, form->layout)) return text;
-  if (!*why) *why = arena_printf(arena, "it can say %s, and this is not that", notation->says);
+  if (!*why) *why = arena_printf(arena, "it can only write %s", notation->says);
   return NULL;
 }
 
@@ -250,7 +256,7 @@ const char *notation_print(Arena *arena, const Notation *notation, const LayoutF
   for (int i = 0; !text && i < notation_count; i++) {
     if (triton != notation_is_triton(&notation_table[i])) continue;
     if (!print_proven(arena, &notation_table[i], form, &unused)) continue;
-    *why = arena_printf(arena, "%s; %s has it", *why, notation_table[i].name);
+    *why = arena_printf(arena, "%s; %s can write it", *why, notation_table[i].name);
     break;
   }
   return text;

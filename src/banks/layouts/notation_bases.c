@@ -24,8 +24,7 @@ static bool scan_basis(Scan *scan, Bases *out) {
     value[1] = value[0];
     value[0] = 0;
   }
-  if (scan_peek(scan) == ',')
-    return scan_refuse(scan, "bases of two dimensions are read, not more");
+  if (scan_peek(scan) == ',') return scan_refuse(scan, "only bases of two dimensions are read");
   if (value[0] >= 1 << LAYOUT_BITS_MAX || value[1] >= 1 << LAYOUT_BITS_MAX)
     return scan_refuse(scan, "a basis of 2^20 or more");
   out->row[out->n] = (int)value[0];
@@ -85,7 +84,7 @@ bool bases_place(Arena *arena, const Bases *bases, const char *text, const Layou
       continue;
     }
     diag_add(diags, "layout", "%s: offset %d is element (%d, %d), %s", shown, offset, row, col,
-             inside ? "and so is an earlier one" : "outside of the matrix");
+             inside ? "as is an earlier one" : "outside of the matrix");
     return false;
   }
   return true;
@@ -95,12 +94,12 @@ bool bases_of(Arena *arena, const LayoutForm *form, Bases *out, const char **why
   const LayoutSlab *slab = &form->layout->slab;
   *out = (Bases){.n = log2_up((int64_t)form->rows * form->cols)};
   if (!is_power_of_two(form->rows) || !is_power_of_two(form->cols)) {
-    *why = arena_printf(arena, "%d x %d elements are no powers of two", form->rows, form->cols);
+    *why = arena_printf(arena, "%d x %d elements: not powers of two", form->rows, form->cols);
     return false;
   }
   if (form->layout->storage_bytes != slab->rows * slab->row_bytes || !form->facts.bijective) {
-    *why = form->facts.bijective ? "bits of the offset leave no room for a pad"
-                                 : "two of its elements lie in one place";
+    *why = form->facts.bijective ? "a map of offset bits cannot express a pad"
+                                 : "two of its elements have one place";
     return false;
   }
   if (!form->facts.linear || form->facts.constant || form->facts.whole_bytes < slab->elem_bytes) {
@@ -140,7 +139,7 @@ static bool scan_sizes(Scan *scan, Extents *out) {
   int n = 0;
   if (!scan_expect(scan, "[")) return false;
   do {
-    if (n == 2) return scan_refuse(scan, "bases of two dimensions are read, not more");
+    if (n == 2) return scan_refuse(scan, "only bases of two dimensions are read");
     if (!scan_word(scan)) return scan_fail(scan, "the name of a dimension");
     if (!scan_expect(scan, "(") || !scan_expect(scan, "size") ||
         !scan_number(scan, "a size", &size[n++]) || !scan_expect(scan, ")"))

@@ -13,7 +13,7 @@ static bool check_swizzles(const CuteText *text, const char *source, int elem_by
     bool splits = part->kind == CUTE_PART_SWIZZLE && part->bytes && part->swizzle.bits &&
                   part->swizzle.base < log2_up(elem_bytes);
     if (!splits) continue;
-    diag_add(diags, "layout", "%s: a swizzle of bytes from bit %d takes elements of %d bytes apart",
+    diag_add(diags, "layout", "%s: a swizzle of bytes from bit %d splits elements of %d bytes",
              str_sanitise(diags->arena, source), part->swizzle.base, elem_bytes);
     return false;
   }
@@ -172,7 +172,7 @@ static bool widen(Arena *arena, CuteText *text, const char *source, const Layout
     text->element_bits = bits;
     return true;
   }
-  diag_add(diags, "layout", "%s: its elements of %d bit%s do not make up whole ones of %d bits",
+  diag_add(diags, "layout", "%s: its elements of %d bit%s do not form whole elements of %d bits",
            str_sanitise(arena, source), text->element_bits, plural_s(text->element_bits), bits);
   return false;
 }
@@ -207,8 +207,8 @@ const Layout *notation_read_cute(Arena *arena, const LayoutSlab *known, const ch
 
 static bool has_strides(const LayoutForm *form, const char **why) {
   if (form->affine) return true;
-  *why = form->facts.linear ? "its bits are XORed in more ways than one swizzle does"
-                            : "it is no sum of strides, with or without a swizzle";
+  *why = form->facts.linear ? "its XORs of bits are not one swizzle"
+                            : "it is not a sum of strides, with or without a swizzle";
   return false;
 }
 
@@ -225,7 +225,7 @@ const char *notation_print_cute(Arena *arena, const LayoutForm *form, const char
 const char *notation_print_smem_ptr(Arena *arena, const LayoutForm *form, const char **why) {
   if (!has_strides(form, why)) return NULL;
   if (form->base) {
-    *why = "its first element is not where the pointer points";
+    *why = "its first element is not at the pointer";
     return NULL;
   }
   int elem = form->layout->slab.elem_bytes;

@@ -30,7 +30,7 @@ bool scan_fail(Scan *scan, const char *expected) {
   const char *found = str_sanitise(scan->arena, arena_strndup(scan->arena, scan->at, n));
   return scan_refuse(scan,
                      n ? arena_printf(scan->arena, "expected %s, found \"%s\"", expected, found)
-                       : arena_printf(scan->arena, "expected %s, and the text ends", expected));
+                       : arena_printf(scan->arena, "expected %s, but the text ends", expected));
 }
 
 char scan_peek(Scan *scan) {

@@ -177,7 +177,7 @@ static bool scan_encoding(Scan *scan, TritonText *out) {
   static const char *const registers[] = {"blocked", "linear", "slice", "dot_op", "nvidia_mma"};
   for (size_t i = 0; name && i < sizeof registers / sizeof registers[0]; i++)
     if (str_equal(name, registers[i]))
-      return scan_refuse(scan, "it lays out registers over lanes and warps, not memory");
+      return scan_refuse(scan, "it is a layout of registers, not of memory");
   return scan_refuse(scan,
                      "expected #ttg.swizzled_shared, nvmma_shared, padded_shared or shared_linear");
 }
@@ -271,23 +271,22 @@ static bool check(const TritonText *t, const Turned *turned, const char *text, D
   if (!powers) return refuse(text, diags, "Triton's shapes are powers of two");
   if (t->encoding == SWIZZLED) {
     if (t->leading_offset)
-      return refuse(text, diags, "hasLeadingOffset is nvmma_shared by an old name: write that");
+      return refuse(text, diags, "hasLeadingOffset is an old name: write nvmma_shared");
     bool ok =
         is_power_of_two(t->vec) && is_power_of_two(t->per_phase) && is_power_of_two(t->max_phase);
     return ok || refuse(text, diags, "vec, perPhase and maxPhase are powers of two");
   }
   if (t->encoding != NVMMA) return true;
   int elem = turned->slab->elem_bytes;
-  if (t->fp4_padded)
-    return refuse(text, diags, "fp4Padded elements have 4 bits, which are not read");
+  if (t->fp4_padded) return refuse(text, diags, "fp4Padded elements have 4 bits and are not read");
   if (t->bits && t->bits != elem * 8)
     return refuse(text, diags,
-                  arena_printf(diags->arena, "elementBitWidth = %lld, and elements have %d bytes",
+                  arena_printf(diags->arena, "elementBitWidth = %lld, but elements have %d bytes",
                                t->bits, elem));
   if (t->width != 0 && t->width != 32 && t->width != 64 && t->width != 128)
     return refuse(text, diags, "swizzlingByteWidth is 0, 32, 64 or 128");
   if (turned->slow > BOX_ROWS_MAX || (t->width == 0 && turned->fast > BOX_ROWS_MAX))
-    return refuse(text, diags, "more than 256 along a side are several boxes of TMA");
+    return refuse(text, diags, "more than 256 along a side need several boxes of TMA");
   if (t->width && (turned->fast * elem % t->width || turned->slow % 8))
     return refuse(text, diags,
                   arena_printf(diags->arena,
@@ -337,17 +336,17 @@ const char *notation_print_swizzled_shared(Arena *arena, const LayoutForm *form,
   int fast = log2_up(columns ? form->rows : form->cols), vec = form->swizzle.base;
   int64_t pad = layout_form_pad(form);
   if (pad) {
-    *why = arena_printf(arena, "a pad of %lld has no encoding of it", (long long)pad);
+    *why = arena_printf(arena, "no encoding has a pad of %lld", (long long)pad);
     return NULL;
   }
   if (columns && !layout_form_is_column_major(form)) {
     Str shape = str_new(arena);
     if (form->affine) cute_print(&shape, &form->shape);
     *why = form->affine ? arena_printf(arena,
-                                       "rows or columns follow each other in it without a gap, and "
-                                       "here they are strides %s",
+                                       "it needs rows or columns without gaps, but the strides "
+                                       "are %s",
                                        shape.text)
-                        : "it XORs chunks with the row by one swizzle, and this is more than that";
+                        : "it needs one swizzle of chunks by the row, and this is not one";
     return NULL;
   }
   if (form->swizzle.bits == 0)
@@ -357,7 +356,7 @@ const char *notation_print_swizzled_shared(Arena *arena, const LayoutForm *form,
                         order_text(columns));
   int phase = vec + form->swizzle.shift - fast;
   if (form->swizzle.shift < 0 || phase < 0) {
-    *why = "a phase is of the row, and here bits of the column are XORed";
+    *why = "a phase comes from the row, but here bits of the column are XORed";
     return NULL;
   }
   return arena_printf(arena,
@@ -383,7 +382,7 @@ const char *notation_print_nvmma_shared(Arena *arena, const LayoutForm *form, co
                        widths[i], columns ? "true" : "false", form->layout->slab.elem_bytes * 8);
       if (is_proven(arena, form, text)) return text;
     }
-  *why = "it has panels of 32, 64 or 128 bytes with TMA's swizzle of that width, or rows without";
+  *why = "it needs panels of 32, 64 or 128 bytes with TMA's swizzle of that width, or plain rows";
   return NULL;
 }
 
@@ -424,11 +423,10 @@ const char *notation_print_padded_shared(Arena *arena, const LayoutForm *form, c
     if (is_proven(arena, form, text)) return text;
   }
   int64_t pad = layout_form_pad(form);
-  *why =
-      !powers ? arena_printf(arena, "%d x %d elements are no powers of two", form->rows, form->cols)
-      : pad
-          ? arena_printf(arena, "Triton's pads are powers of two, and this is %lld", (long long)pad)
-          : "it has pads of powers of two behind powers of two of elements, and at least one";
+  *why = !powers
+             ? arena_printf(arena, "%d x %d elements: not powers of two", form->rows, form->cols)
+         : pad ? arena_printf(arena, "Triton's pads are powers of two, not %lld", (long long)pad)
+               : "it needs at least one pad, of a power of two after a power of two of elements";
   return NULL;
 }
 

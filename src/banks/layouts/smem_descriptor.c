@@ -147,8 +147,8 @@ static bool read_bytes(Scan *scan, const char *what, int64_t *out) {
   if (bytes >= 1 << 18)
     return scan_refuse(scan, arena_printf(scan->arena, "%s is 2^18 or more", what));
   return bytes % CHUNK_BYTES == 0 ||
-         scan_refuse(
-             scan, arena_printf(scan->arena, "%s of %lld bytes is no multiple of 16", what, bytes));
+         scan_refuse(scan, arena_printf(scan->arena, "%s of %lld bytes is not a multiple of 16",
+                                        what, bytes));
 }
 
 static bool read_swizzle(Scan *scan, SmemDescriptor *out) {
@@ -180,8 +180,8 @@ static bool read_field(Scan *scan, SmemDescriptor *out) {
   if (str_equal(key, "swizzle")) return read_swizzle(scan, out);
   if (!str_equal(key, "base"))
     return scan_refuse(scan, arena_printf(scan->arena,
-                                          "no field \"%s\"; there are start, lbo, sbo, "
-                                          "swizzle and base",
+                                          "no field \"%s\"; fields are start, lbo, sbo, swizzle "
+                                          "and base",
                                           key));
   if (!scan_number(scan, "a base offset", &number)) return false;
   out->base_offset = (int)min64(number, INT32_MAX);
@@ -250,12 +250,13 @@ static void check_bits(const SmemDescriptor *d, Diags *diags) {
     diag_add(diags, "descriptor", "bits 0x%016" PRIx64 " are set and belong to no field of sm_%d",
              d->unused, d->arch);
   if (d->arch == 100 && d->fixed[0] != FIXED_ONE)
-    diag_add(diags, "descriptor", "bits 46-48 are %d: tcgen05 wants 0b001 there%s", d->fixed[0],
+    diag_add(diags, "descriptor", "bits 46-48 are %d: tcgen05 needs 0b001 there%s", d->fixed[0],
              d->fixed[0] ? "" : "; this may be a descriptor of wgmma: --arch 90");
   if (d->fixed[1])
-    diag_add(diags, "descriptor", "bits 53-60 are 0x%x: tcgen05 wants 0 there", d->fixed[1]);
+    diag_add(diags, "descriptor", "bits 53-60 are 0x%x: tcgen05 needs 0 there", d->fixed[1]);
   if (!d->swizzle)
-    diag_add(diags, "descriptor", "swizzle %d means nothing: 0, 1, 2, 4 and 6 do", d->swizzle_code);
+    diag_add(diags, "descriptor", "swizzle %d is not defined: use 0, 1, 2, 4 or 6",
+             d->swizzle_code);
   if (d->start >= BANK_SMEM_BYTES_MAX)
     diag_add(diags, "descriptor", "the start address is %" PRId64 "; shared memory has %d bytes",
              d->start, BANK_SMEM_BYTES_MAX);
@@ -289,18 +290,16 @@ static void check_type(const SmemDescriptor *d, const DescriptorTile *tile, Diag
   if (!tile->mn_major) return;
   if (d->arch == 90 && tile->elem_bytes != 2)
     diag_add(diags, "descriptor",
-             "wgmma reads operands with M or N fastest in types of 16 bits "
-             "alone, and these have %d",
+             "wgmma reads operands with M or N fastest only in types of 16 bits, and these have %d",
              tile->elem_bytes * 8);
   if (d->arch == 100 && tile->elem_bytes == 4 && !atom32)
     diag_add(diags, "descriptor",
-             "tcgen05 reads 32-bit types with M or N fastest by swizzle "
-             "128B_ATOM_32B alone, not %s",
+             "tcgen05 reads 32-bit types with M or N fastest only with swizzle 128B_ATOM_32B, "
+             "not %s",
              d->swizzle->name);
   if (d->arch == 100 && tile->elem_bytes < 4 && atom32)
     diag_add(diags, "descriptor",
-             "128B_ATOM_32B with M or N fastest is for 32-bit types, and these "
-             "have %d",
+             "128B_ATOM_32B with M or N fastest needs 32-bit types, and these have %d",
              tile->elem_bytes * 8);
 }
 
@@ -311,9 +310,10 @@ static void check_rows(const SmemDescriptor *d, const DescriptorTile *tile, Diag
     diag_add(diags, "descriptor", "%d rows: M and N are multiples of 8 up to %d", tile->rows,
              ROWS_MAX);
   else if (tile->mn_major && tile->rows % chunk)
-    diag_add(diags, "descriptor", "%d rows are no whole number of chunks of %d", tile->rows, chunk);
+    diag_add(diags, "descriptor", "%d rows are not a whole number of chunks of %d", tile->rows,
+             chunk);
   else if (tile->rows % panel)
-    diag_add(diags, "descriptor", "%d rows are no whole number of patterns of %d", tile->rows,
+    diag_add(diags, "descriptor", "%d rows are not a whole number of patterns of %d", tile->rows,
              panel);
 }
 
@@ -364,7 +364,7 @@ bool smem_descriptor_check(const SmemDescriptor *d, const DescriptorTile *tile, 
   if (swizzled && !tile->mn_major)
     str_add(notes, "LBO is not used: rows of the pattern hold all of K\n");
   if (swizzled && d->sbo % pattern_bytes(d))
-    str_printf(notes, "SBO is no multiple of the pattern's %d bytes, as TMA would write it\n",
+    str_printf(notes, "SBO is not a multiple of the pattern's %d bytes, as TMA writes it\n",
                pattern_bytes(d));
   if (diags->count == before) check_places(d, tile, notes, diags);
   return diags->count == before;
@@ -444,8 +444,8 @@ static const char *lbo_text(Arena *arena, const SmemDescriptor *d, const Descrip
   int span = d->swizzle->span_bytes;
   if (d->lbo_absolute) return "an address of its own, for K of 48 bytes";
   if (!tile->mn_major && bytes_along_k(tile) == CHUNK_BYTES)
-    return "not looked at: a row has one chunk of 16 bytes";
-  if (!tile->mn_major && !plain) return "not looked at: all 32 bytes of K lie in one row";
+    return "not used: a row has one chunk of 16 bytes";
+  if (!tile->mn_major && !plain) return "not used: all 32 bytes of K lie in one row";
   if (!tile->mn_major) return "16 bytes further along K: the core matrix beside it";
   if (plain) return "8 further along K: the next core matrix";
   return arena_printf(arena, "%d of %s further on: the next panel, %d bytes wide",
@@ -486,7 +486,7 @@ const char *descriptor_part_text(Arena *arena, const SmemDescriptor *d, const De
   if (part == DESCRIPTOR_SWIZZLE) return swizzle_text(arena, d);
   if (!d->swizzle->swizzle.bits) return "where the pattern begins; there is none";
   if (d->base_offset)
-    return arena_printf(arena, "the pattern begins %d lines of 128 bytes behind a multiple of %d",
+    return arena_printf(arena, "the pattern begins %d lines of 128 bytes after a multiple of %d",
                         d->base_offset, pattern_bytes(d));
   return arena_printf(arena, "the pattern begins at a multiple of %d bytes", pattern_bytes(d));
 }

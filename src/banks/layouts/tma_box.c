@@ -80,7 +80,7 @@ static bool read_field(Scan *scan, TmaBox *out, Counts *n) {
   if (str_equal(key, "swizzle")) return read_swizzle(scan, out);
   if (str_equal(key, "type")) return read_type(scan, out);
   return scan_refuse(scan, arena_printf(scan->arena,
-                                        "no field \"%s\"; there are shape, box, swizzle, type, "
+                                        "no field \"%s\"; fields are shape, box, swizzle, type, "
                                         "strides and step",
                                         key));
 }
@@ -135,7 +135,7 @@ static void check_side(const TmaBox *box, int i, Diags *diags) {
              i, STEP_MAX);
   if (i == 0) return;
   if (box->stride[i] % CHUNK_BYTES != 0)
-    diag_add(diags, "tma", "dimension %d has a stride of %lld bytes, no multiple of %d", i,
+    diag_add(diags, "tma", "dimension %d has a stride of %lld bytes, not a multiple of %d", i,
              box->stride[i], CHUNK_BYTES)
         ->nearest = arena_printf(diags->arena, "%" PRId64, round_up(box->stride[i], CHUNK_BYTES));
   if (box->stride[i] >= INT64_C(1) << 40)
@@ -147,7 +147,7 @@ bool tma_box_check(const TmaBox *box, Diags *diags) {
   int before = diags->count;
   for (int i = 0; i < box->rank; i++) check_side(box, i, diags);
   if (inner_bytes(box) % CHUNK_BYTES != 0)
-    diag_add(diags, "tma", "a row of the box is %lld %s, %" PRId64 " bytes, no multiple of %d",
+    diag_add(diags, "tma", "a row of the box is %lld %s, %" PRId64 " bytes, not a multiple of %d",
              box->box[0], box->type, inner_bytes(box), CHUNK_BYTES)
         ->nearest = arena_printf(diags->arena, "%" PRId64 " elements",
                                  round_up(inner_bytes(box), CHUNK_BYTES) / box->elem_bytes);
@@ -197,8 +197,7 @@ int64_t tma_box_address(const TmaBox *box, int64_t corner, int64_t row, int64_t 
 const Layout *tma_box_layout(Arena *arena, const TmaBox *box, const char *text, Diags *diags) {
   if (!box->swizzle->drawn) {
     diag_add(diags, "tma_pattern",
-             "swizzle=%s: where its bytes lie is not documented, so it is "
-             "checked and not drawn",
+             "swizzle=%s: its layout is not documented, so it is checked but not drawn",
              box->swizzle->name);
     return NULL;
   }

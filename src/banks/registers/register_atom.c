@@ -167,7 +167,7 @@ bool cute_atom_named(Arena *arena, const char *name, CuteAtom *out, Diags *diags
   }
   const int bits = ok ? operand_bits(&parts, out) : 0;
   if (!ok || parts.arch == 70 || !is_legal(out, bits)) {
-    diag_add(diags, "layout", "%s: no tensor-core atom whose shape and types are known",
+    diag_add(diags, "layout", "%s: not a tensor-core atom of known shape and types",
              str_sanitise(arena, name))
         ->nearest = "SM80_16x8x16_F32F16F16F32_TN";
     return false;

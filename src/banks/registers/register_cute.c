@@ -79,7 +79,7 @@ static bool read_layout(Reading *reading, const char *text, CuteLayout *out) {
 
 static bool field(Reading *reading, const char *a, const char *b, CuteLayout *out) {
   const char *text = labelled(reading->arena, reading->text, a, b);
-  if (!text) return refuse(reading, arena_printf(reading->arena, "there is no line %s", a));
+  if (!text) return refuse(reading, arena_printf(reading->arena, "the line %s is missing", a));
   return read_layout(reading, text, out);
 }
 
@@ -119,13 +119,13 @@ static bool read_tile(Reading *reading, const char *text, bool *given, CuteLayou
 
 static bool read_shape(Reading *reading, int64_t shape[MODES_MNK]) {
   const char *text = labelled(reading->arena, reading->text, "ShapeMNK", "ShapeMNK");
-  if (!text) return refuse(reading, "there is no line Shape MNK");
+  if (!text) return refuse(reading, "the line Shape MNK is missing");
   for (int i = 0; i < MODES_MNK; i++) {
     const char *part = part_of(reading->arena, text, i);
     CuteLayout size;
     bool given;
     if (!part || !read_tile(reading, part, &given, &size) || !given)
-      return refuse(reading, "Shape MNK is no three numbers");
+      return refuse(reading, "Shape MNK does not have three numbers");
     shape[i] = cute_size(&size);
   }
   return true;
@@ -155,8 +155,7 @@ static bool read_named(Reading *reading, Mma *out) {
   const char *begin, *end;
   CuteAlgebra algebra = {.arena = reading->arena};
   CuteLayout one = cute_leaf(1, 0);
-  if (!cute_atom_find(reading->text, &begin, &end))
-    return refuse(reading, "no atom is named in it");
+  if (!cute_atom_find(reading->text, &begin, &end)) return refuse(reading, "it names no atom");
   const char *name = arena_strndup(reading->arena, begin, (size_t)(end - begin));
   if (!cute_atom_named(reading->arena, name, &out->atom, reading->diags)) return false;
   const bool tiled = strstr(reading->text, "iledMMA") || strstr(reading->text, "iled_mma");
@@ -207,7 +206,9 @@ static bool make_side(Reading *reading, const Mma *mma, int mode, int extent, Si
   bool ok = out->tile % (out->atom * out->threads) == 0 && out->extent % out->tile == 0 &&
             out->extent <= EXTENT_MAX;
   out->repeats = out->extent / (out->atom * out->threads);
-  return ok || refuse(reading, "the shape is no multiple of the tile, or the tile of its atoms");
+  return ok || refuse(reading,
+                      "the shape is not a multiple of the tile, or the tile not one of "
+                      "its atoms");
 }
 
 static int64_t side_index(const Side *side, int64_t in_atom, int64_t thread, int64_t repeat) {
@@ -300,8 +301,7 @@ static const RegisterLayout *read_mma(Reading *reading, const char *operand,
   const bool printed = labelled(reading->arena, reading->text, "ShapeMNK", "ShapeMNK");
   if (!(printed ? read_printed(reading, &mma) : read_named(reading, &mma))) return NULL;
   if (mma.atom.in_memory[which]) {
-    refuse(reading,
-           "this operand is read from shared memory by a descriptor: no registers have it");
+    refuse(reading, "this operand is read from shared memory by a descriptor, not from registers");
     return NULL;
   }
   for (int i = 0; i < 2; i++) {
@@ -362,7 +362,7 @@ static bool read_atom_sides(Reading *reading, char side, Copy *out) {
 
 static bool read_copy_text(Reading *reading, const char *operand, Copy *out) {
   const char *tiler = labelled(reading->arena, reading->text, "TilerMN", "TilerMN");
-  if (!tiler) return refuse(reading, "there is no line Tiler MN");
+  if (!tiler) return refuse(reading, "the line Tiler MN is missing");
   if (!field(reading, "TiledLayoutTV", "TVLayouttiled", &out->tv)) return false;
   if (cute_rank(&out->tv) != 2)
     return refuse(reading, "a layout of threads and values has two modes");
@@ -456,7 +456,7 @@ const RegisterLayout *register_tv_read(Arena *arena, const char *text, const Ten
   Table table = {.shape = {.rank = 2}};
   if (!check_shape(&reading, shape) || !read_layout(&reading, text, &copy.tv)) return NULL;
   if (shape->rank == 0 || cute_rank(&copy.tv) != 2) {
-    refuse(&reading, "threads and values are two modes, and --shape says of which matrix");
+    refuse(&reading, "expected two modes, threads and values, and --shape for the matrix");
     return NULL;
   }
   for (int i = 0; i < 2; i++) copy.tile[i] = cute_leaf(shape->extent[i], 1);

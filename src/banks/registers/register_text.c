@@ -70,7 +70,7 @@ bool tensor_type_scan(Scan *scan, TensorType *out) {
     if (!scan_take(scan, "x")) return scan_fail(scan, "\"x\"");
     size = min64(size * min64(extent, TENSOR_SIZE_MAX + 1), TENSOR_SIZE_MAX + 1);
     if (extent < 1 || size > TENSOR_SIZE_MAX)
-      return scan_refuse(scan, "a tensor of no element, or of more than 2^22");
+      return scan_refuse(scan, "a tensor must have from 1 to 2^22 elements");
     out->shape.extent[out->shape.rank++] = (int)extent;
   }
   const char *begin = scan->at;
@@ -98,8 +98,7 @@ static bool shapes_agree(const char *text, const TensorShape *asked, TensorShape
     same = said->extent[dim] == asked->extent[dim];
   *said = *asked;
   if (same) return true;
-  diag_add(diags, "layout", "%s: its shape is not that of --shape",
-           str_sanitise(diags->arena, text));
+  diag_add(diags, "layout", "%s: its shape differs from --shape", str_sanitise(diags->arena, text));
   return false;
 }
 
@@ -116,7 +115,7 @@ static const RegisterLayout *read_triton(Arena *arena, const char *text, const R
   if (is_type) scan.at += strlen(scan.at);  // ", #smem, mutable>"
   if (!scan_end(&scan) || !shapes_agree(text, &asked->shape, &said.shape, diags)) return NULL;
   if (said.shape.rank == 0) {
-    diag_add(diags, "layout", "%s: it does not say the shape of its tensor: give --shape",
+    diag_add(diags, "layout", "%s: it does not name the shape of its tensor: give --shape",
              str_sanitise(arena, text))
         ->nearest = "--shape 64x64";
     return NULL;

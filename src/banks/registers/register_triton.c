@@ -49,7 +49,7 @@ static bool get_int(Reading *reading, const Attr *attr, const char *key, const c
   const Attr *item = attr_find(attr, key, other, place);
   if (!item) return missing(reading, attr, key);
   if (item->kind != ATTR_NUMBER || item->number < 0 || item->number > 1 << 20)
-    return refuse(reading, arena_printf(reading->arena, "%s is no number up to 2^20", key));
+    return refuse(reading, arena_printf(reading->arena, "%s is not a number up to 2^20", key));
   *out = (int)item->number;
   return true;
 }
@@ -57,11 +57,14 @@ static bool get_int(Reading *reading, const Attr *attr, const char *key, const c
 static bool list_ints(Reading *reading, const Attr *list, const char *key, Ints *out) {
   *out = (Ints){0};
   if (list->kind != ATTR_LIST || list->n > TENSOR_DIMS_MAX)
-    return refuse(reading, arena_printf(reading->arena, "%s is no list of up to 5 numbers", key));
+    return refuse(reading, arena_printf(reading->arena,
+                                        "%s is not a list of up to 5 "
+                                        "numbers",
+                                        key));
   for (int i = 0; i < list->n; i++) {
     const Attr *item = &list->item[i];
     if (item->kind != ATTR_NUMBER || item->number < 0 || item->number > 1 << 20)
-      return refuse(reading, arena_printf(reading->arena, "%s is no list of numbers", key));
+      return refuse(reading, arena_printf(reading->arena, "%s is not a list of numbers", key));
     out->at[out->n++] = (int)item->number;
   }
   return true;
@@ -88,7 +91,7 @@ static bool get_powers(Reading *reading, const Attr *attr, const char *key, cons
   for (int i = 0; i < rank; i++)
     if (!is_power_of_two(out->at[i]))
       return refuse(reading,
-                    arena_printf(reading->arena, "%s: %d is no power of two", key, out->at[i]));
+                    arena_printf(reading->arena, "%s: %d is not a power of two", key, out->at[i]));
   return true;
 }
 
@@ -138,7 +141,7 @@ static Ints matrix_order(int rank, bool row_major) {
 static bool read_bases(Reading *reading, const Attr *list, const char *key, Holder holder,
                        RegisterBits *out) {
   if (list->kind != ATTR_LIST || list->n > HOLDER_BITS_MAX)
-    return refuse(reading, arena_printf(reading->arena, "%s is no list of bases", key));
+    return refuse(reading, arena_printf(reading->arena, "%s is not a list of bases", key));
   for (int i = 0; i < list->n; i++) {
     Ints basis;
     if (!list_ints(reading, &list->item[i], key, &basis) ||
@@ -295,7 +298,7 @@ static bool build_mma_operand(Reading *reading, const Attr *parent, const Ints *
   if (!get_mma(reading, parent, rank, &mma)) return false;
   if (mma.version == 3 && !is_a)
     return refuse(reading, "operand 1 of version 3 (wgmma) is read from shared memory");
-  if (!is_power_of_two(width)) return refuse(reading, "kWidth is no power of two");
+  if (!is_power_of_two(width)) return refuse(reading, "kWidth is not a power of two");
   const Ints warp_order = matrix_order(rank, mma.version == 2);
   reading->order = matrix_order(rank, is_a);
   count_tile(&reading->bits, width, k_dim, width * 8, other, is_a ? 16 : 8);
@@ -357,9 +360,9 @@ static bool build_slice(Reading *reading, const Attr *attr, const Ints *shape) {
   const Attr *parent = get_parent(reading, attr);
   if (!parent || !get_int(reading, attr, "dim", NULL, 0, &dim)) return false;
   Build *build = build_of(parent->name);
-  if (!build) return refuse(reading, "the parent of slice is no encoding of registers");
+  if (!build) return refuse(reading, "the parent of slice is not an encoding of registers");
   if (dim > shape->n || shape->n == TENSOR_DIMS_MAX)
-    return refuse(reading, "slice: dim is no dimension of the parent");
+    return refuse(reading, "slice: dim is not a dimension of the parent");
   Ints whole = {.n = shape->n + 1};
   for (int i = 0; i < whole.n; i++) whole.at[i] = i == dim ? 1 : shape->at[i - (i > dim)];
   reading->bits.rank = whole.n;
@@ -546,7 +549,7 @@ const RegisterLayout *register_triton_read(Arena *arena, const char *text, const
     }
   }
   if (at < 0) {
-    refuse(reading, "no encoding of registers or tensor memory that is known");
+    refuse(reading, "not a known encoding of registers or tensor memory");
     return NULL;
   }
   if (!ENCODINGS[at].build(reading, attr, &extents) || !covers(reading, &extents)) return NULL;

@@ -155,6 +155,6 @@ const Ttgir *ttgir_read(Arena *arena, const char *text, Diags *diags) {
     line += length + (line[length] == '\n');
   }
   if (out->n_aliases || out->n_uses) return out;
-  diag_add(diags, "ttgir", "no layout and no tensor with one stands in this file");
+  diag_add(diags, "ttgir", "this file has no layout and no tensor with one");
   return NULL;
 }

@@ -341,7 +341,9 @@ bool own_access_read(Arena *arena, Arena *scratch, const char *line, const OwnAc
   set_unit(&own, FLOAT_UNIT);
   own.text = arena_strdup(arena, take_words(arena, line, &own, &unit_named));
   if (!*own.text) {
-    diag_add(diags, "addr_count", "no addresses: an expression in lane and tid, or a list of 32");
+    diag_add(diags, "addr_count",
+             "no addresses: give an expression in lane and tid, or a list "
+             "of 32");
     diags->last->nearest = "lds32 (tid % 8) * 32 + lane / 8";
     return false;
   }

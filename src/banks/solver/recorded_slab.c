@@ -71,8 +71,8 @@ RecordedCost recorded_cost(Arena *arena, const RecordedArray *array, const Recor
   if (read) cost.storage_bytes = read->storage_bytes;
   for (int i = 0; i < n; i++)
     if (!add_site(&cost, array, &sites[i], read)) {
-      diag_add(diags, "layout", "%s: an access of %d bytes would be torn apart or misaligned",
-               layout, sites[i].bytes);
+      diag_add(diags, "layout", "%s: an access of %d bytes would be split or misaligned", layout,
+               sites[i].bytes);
       return cost;
     }
   cost.legal = true;

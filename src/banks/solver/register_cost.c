@@ -178,12 +178,12 @@ static bool comparable(const RegisterLayout *layout, const Layout *memory, Diags
   const TensorShape *shape = &layout->shape;
   const LayoutSlab *slab = &memory->slab;
   if (layout->tensor_memory)
-    return refuse(diags, layout, "tensor memory is loaded by tcgen05.ld, not from shared memory");
+    return refuse(diags, layout, "tcgen05.ld loads tensor memory, not from shared memory");
   if (layout->n[HOLDER_LANE] > BANK_LANES) return refuse(diags, layout, "a warp has 32 lanes");
   if (shape->rank > 2) return refuse(diags, layout, "slabs have two dimensions");
   const int rows = shape->rank == 2 ? shape->extent[0] : 1;
   if (rows != slab->rows || shape->extent[shape->rank - 1] != slab->row_bytes / slab->elem_bytes)
-    return refuse(diags, layout, "the layout of shared memory is of another shape");
+    return refuse(diags, layout, "the layout of shared memory has another shape");
   if (tensor_size(shape) > PLACES_COUNTED_MAX || register_places(layout) > PLACES_COUNTED_MAX)
     return refuse(diags, layout, "more than 2^22 places are not counted");
   return true;
@@ -211,7 +211,7 @@ bool register_access_count(Arena *arena, const RegisterLayout *layout, const Lay
 const char *register_move_text(MoveKind kind) {
   static const char *const texts[] = {
       [MOVE_NONE] = "nothing moves",
-      [MOVE_REGISTERS] = "each thread renames registers: nothing is executed",
+      [MOVE_REGISTERS] = "each thread only renames registers: no instruction",
       [MOVE_LANES] = "lanes of a warp exchange elements: shuffles",
       [MOVE_WARPS] = "warps exchange elements: through shared memory",
       [MOVE_BLOCKS] = "blocks of the cluster exchange elements: through shared memory of others"};
@@ -308,7 +308,7 @@ static bool through_memory(Arena *arena, const RegisterLayout *from, const Regis
 bool register_move_count(Arena *arena, const RegisterLayout *from, const RegisterLayout *to,
                          int elem_bytes, RegisterMove *out, Diags *diags) {
   *out = (RegisterMove){0};
-  if (!same_shape(from, to)) return refuse(diags, to, "the other layout is of another shape");
+  if (!same_shape(from, to)) return refuse(diags, to, "the other layout has another shape");
   if (from->tensor_memory || to->tensor_memory)
     return refuse(diags, to, "tensor memory is moved by tcgen05.ld and tcgen05.st");
   const int places = register_places(to);

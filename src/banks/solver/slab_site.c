@@ -59,7 +59,9 @@ static bool check_numbers(const SlabSiteText *text, Diags *diags) {
   bool ok = text->repeat >= 1 && text->repeat <= SLAB_REPEAT_MAX && text->weight >= 0 &&
             text->weight <= SLAB_WEIGHT_MAX;
   if (!ok)
-    diag_add(diags, "site", "site \"%s\": repeat %d is not 1 to %d, or weight %d is not 0 to %d",
+    diag_add(diags, "site",
+             "site \"%s\": repeat %d is not from 1 to %d, or weight %d not from 0 "
+             "to %d",
              str_sanitise(diags->arena, text->name), text->repeat, SLAB_REPEAT_MAX, text->weight,
              SLAB_WEIGHT_MAX);
   return ok;

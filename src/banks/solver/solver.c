@@ -211,11 +211,10 @@ static void add_floor_sentence(const Solver *s, Str *out) {
     if (chunks <= columns) continue;
     const SlabSite *site = &s->problem->sites[i];
     str_printf(out,
-               "%s: one phase asks %s%d %s%d-byte chunks at one position, and whole chunks have %d "
-               "places in a line of banks: at least %d wavefronts. ",
-               site->name, site->op->shares_words ? "for " : "", chunks,
-               site->op->shares_words ? "different " : "times for ", s->patterns.whole_bytes,
-               columns, (int)ceil_div(chunks, columns));
+               "%s: one phase needs %d %s%d-byte chunks at one position, and a line of banks "
+               "has %d places for whole chunks: at least %d wavefronts. ",
+               site->name, chunks, site->op->shares_words ? "different " : "requests for ",
+               s->patterns.whole_bytes, columns, (int)ceil_div(chunks, columns));
   }
 }
 
@@ -245,15 +244,15 @@ static void conclude(Solver *s) {
   add_floor_sentence(s, &proof);
   if (below)
     str_printf(&proof,
-               "That is for whole chunks, which need %" PRId64
-               " or more. Every pad and every "
-               "swizzle that cuts only chunks nobody asks for whole was tried too: none is below "
-               "%" PRId64 "; word by word the phases allow %" PRId64 ".",
+               "This holds for whole chunks, which need %" PRId64
+               " or more. Every pad, and every swizzle that splits only chunks that no access "
+               "needs whole, was tried too: none is below %" PRId64
+               "; word by word the phases allow %" PRId64 ".",
                s->patterns.floor, out->best.total, out->bound);
   else if (!out->found)
-    str_add(&proof, "No layout of these families is legal for all sites.");
+    str_add(&proof, "No layout of these families is legal for all accesses.");
   else if (out->best.total == s->patterns.floor)
-    str_printf(&proof, "The total of %" PRId64 " is the least that the phases allow one by one.",
+    str_printf(&proof, "The total of %" PRId64 " is the fewest that the phases allow one by one.",
                out->best.total);
   else if (all_exact)
     str_printf(

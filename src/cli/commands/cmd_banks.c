@@ -78,15 +78,15 @@ static bool draws_utf8(void) {
 }
 
 static const char ADDRESS_HELP[] =
-    "\nLIST is one byte offset per lane, separated by commas, blanks or lines (32; 8 or 16 will "
-    "do\n"
-    "where only so many carry an address; -1 or _ is a lane that is inactive):\n"
+    "\n"
+    "LIST is one byte offset per lane, separated by commas, blanks or lines (32, or 8 or 16\n"
+    "where only 8 or 16 lanes have an address; -1 or _ is an inactive lane):\n"
     "  0 16 0x20 ...               0:512:16 (start:stop:step)      as a debugger prints an array\n"
-    "  lane 3: 0x80                one line for each lane that takes part, in any order\n"
+    "  lane 3: 0x80                one line for each active lane, in any order\n"
     "  (lane%8)*128 + (lane/8)*16  or another expression in `lane`:  lane < 16 ? lane*8 : -1\n"
     "- reads it from standard input. A batch has one {\"op\":...,\"addr\":[...]} per line.\n"
     "An expression counts bytes, or with --unit elements: bytes, f16, f32, f64, float4, ...\n"
-    "OP is taken as SASS and PTX spell it too: LDS.128, ld.shared.v4.f32.\n";
+    "OP may be spelt as in SASS or PTX: LDS.128, ld.shared.v4.f32.\n";
 
 static int list_ops_csv(void) {
   puts("op,sass,ptx,bytes,addresses,lanes_per_phase,counted");
@@ -133,7 +133,7 @@ static const char *join_addresses(Arena *arena, const char *first, int argc, cha
   if (text.length > INPUT_BYTES_MAX)
     diag_add(diags, "addr_syntax", "the list on stdin is longer than %d bytes", INPUT_BYTES_MAX);
   else if (strlen(text.text) < text.length)
-    diag_add(diags, "addr_syntax", "the list on stdin has a NUL byte, so it is not text");
+    diag_add(diags, "addr_syntax", "the list on stdin is not text: it has a NUL byte");
   return text.text;
 }
 
@@ -143,8 +143,7 @@ static void print_layouts(const OwnAccess *access) {
     printf("%s  %s   %d wavefront%s, %s\n", i ? "or   " : "\nwrite", layout->expression,
            layout->count.wavefronts, plural_s(layout->count.wavefronts), layout->layout);
   }
-  if (access->n_layouts && !access->layout[0].whole)
-    printf("%s stands for what was written\n", access->name);
+  if (access->n_layouts && !access->layout[0].whole) printf("%s is read instead\n", access->name);
 }
 
 static void print_map_text(Arena *arena, const BankMap *map, bool ascii) {
@@ -178,7 +177,10 @@ static int run_single(Arena *arena, const BanksOptions *given, int argc, char **
     diag_add(diags, "usage", "--op is missing: gemmview banks --list shows all accesses");
   const BankOp *op = given->op ? bank_input_any_op(given->op, diags) : NULL;
   if (op && op->n_addresses == 0)
-    diag_add(diags, "bank_op", "%s fetches boxes: no lane of it has an address", op->name);
+    diag_add(diags, "bank_op",
+             "%s fetches boxes, so no lane has an address: gemmview layout "
+             "--tma checks a box",
+             op->name);
   if (!given->addr) {
     Diag *diag = diag_add(diags, "usage", "--addr is missing: 32 byte offsets or an expression");
     diag->nearest = arena_printf(arena, "--addr 'lane*%d'", op ? op->bytes : 4);
@@ -296,7 +298,7 @@ static int run_batch(Arena *arena, const BanksOptions *given) {
   arena_free(batch.arena);
   if (why) return cli_error(CLI_USAGE, "%s, line %d: %s", shown, n_lines + 1, why);
   if (given->check)
-    printf("%d of %d accesses agree with the rules\n", batch.good - batch.differing, batch.good);
+    printf("%d of %d accesses are as the rules say\n", batch.good - batch.differing, batch.good);
   return batch.bad ? CLI_USAGE : batch.differing ? CLI_NO : CLI_OK;
 }
 
@@ -335,9 +337,7 @@ static int run_given(Arena *arena, const BanksOptions *given, int argc, char **a
     return cli_fail(diags);
   }
   if (single + (given->batch != NULL) + given->list + given->bench > 1) {
-    diag_add(diags, "usage",
-             "--op with --addr, --batch, --list and --bench are ways to call it, "
-             "but only one at a time");
+    diag_add(diags, "usage", "give one of --op with --addr, --batch, --list and --bench");
     return cli_fail(diags);
   }
   if (argc > 1 && !given->addr) {

@@ -91,7 +91,7 @@ static void print_auto(Arena *arena, const Schedule *schedule) {
   if (n)
     printf("pinned %s\n\n", schedule_record_text(arena, schedule));
   else if (schedule->value[KNOB_AUTO])
-    printf("auto   nothing that was left out is on\n\n");
+    printf("auto   no knob was set by auto\n\n");
 }
 
 static void print_text(Arena *arena, const Model *model, bool failing) {
@@ -110,7 +110,7 @@ static void print_text(Arena *arena, const Model *model, bool failing) {
     if (diag && diag->nearest) printf("%-6s %-18s nearest: %s\n", "", "", diag->nearest);
   }
   printf("\n%d of %d rules fail%s%s\n", n_failing, rule_count, n_failing == 1 ? "s" : "",
-         n_open ? arena_printf(arena, "; %d cannot be asked until then", n_open) : "");
+         n_open ? arena_printf(arena, "; %d depend on these", n_open) : "");
 }
 
 // A knob that was left out, and a rule with its verdict.
@@ -197,7 +197,7 @@ static void print_sound(const Program *program, const char *name) {
 static int check_file(Arena *arena, const CheckGiven *given, const char *file, Diags *diags) {
   const char *name = cli_program_name(arena, file);
   if (given->csv || given->failing)
-    diag_add(diags, "usage", "--csv and --failing are of rules, which a FILE is not asked about");
+    diag_add(diags, "usage", "--csv and --failing list rules, and a FILE has none: leave them out");
   const Program *program = diags->count ? NULL : cli_program(arena, file, diags);
   const char *fault = program ? interpret_fault(arena, program) : NULL;
   if (fault) fault = arena_printf(arena, "%s: %s", name, fault);
@@ -253,7 +253,9 @@ int cmd_check(Arena *arena, int argc, char **argv) {
     file = cli_program_file("check", argc, argv, given.state, &diags);
   if (given.json && given.csv) diag_add(&diags, "usage", "--json and --csv exclude each other");
   if (given.every_order && (given.csv || given.failing))
-    diag_add(&diags, "usage", "--csv and --failing are of rules, --every-order asks for none");
+    diag_add(&diags, "usage",
+             "--csv and --failing list rules, --every-order checks none: give "
+             "one of them");
   if (given.every_order && !diags.count) return check_orders(arena, &given, file, &diags);
   return file ? check_file(arena, &given, file, &diags) : check_state(arena, &given, &diags);
 }

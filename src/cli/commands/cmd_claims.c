@@ -79,7 +79,7 @@ int cmd_claims(Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
   ClaimsOptions given = {0};
   bool ok = options_parse(options, sizeof options / sizeof *options, &given, &argc, argv, &diags);
-  if (ok && argc > 2) diag_add(&diags, "usage", "one ladder at a time, not %d", argc - 1);
+  if (ok && argc > 2) diag_add(&diags, "usage", "one ladder is needed, not %d", argc - 1);
   if (ok && given.json && given.csv)
     diag_add(&diags, "usage", "--json and --csv exclude each other");
   if (diags.count) return cli_fail(&diags);

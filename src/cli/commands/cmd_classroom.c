@@ -52,11 +52,11 @@ static Folder look_at(Arena *arena, const char *path) {
                        : arena_printf(arena, "%u", (unsigned)status.st_gid);
   folder.mode = (unsigned)status.st_mode & 07777;
   if (!S_ISDIR(status.st_mode))
-    folder.why = "it is no folder";
+    folder.why = "it is not a folder";
   else if (status.st_mode & S_IWOTH)
-    folder.why = "everybody may write to it; chmod 3770 lets only its group";
+    folder.why = "everybody can write to it; chmod 3770 allows only its group";
   else if (!(status.st_mode & S_IWGRP) || !(status.st_mode & S_ISGID))
-    folder.why = "its group cannot share files in it; chmod 3770 mends that";
+    folder.why = "its group cannot share files in it; chmod 3770 allows that";
   else if (access(path, R_OK | W_OK | X_OK) != 0)
     folder.why = arena_printf(arena, "you are not in its group, %s", folder.group);
   return folder;
@@ -132,9 +132,9 @@ static bool take(int folder, const char *path, gid_t gid, bool chosen, Diags *di
   if (fstat(folder, &info) != 0) return refuse(diags, path, strerror(errno));
   bool shared = !look_at(diags->arena, path).why && (!chosen || info.st_gid == gid);
   if (shared) return true;
-  if (info.st_uid != getuid()) return refuse(diags, path, "it is somebody else's folder");
+  if (info.st_uid != getuid()) return refuse(diags, path, "it belongs to another user");
   if (!is_empty(folder))
-    return refuse(diags, path, "there is something in it; a classroom begins as an empty folder");
+    return refuse(diags, path, "it is not empty; a classroom begins as an empty folder");
   // Members make files here, and nobody takes away those of another.
   bool ok = (!chosen || fchown(folder, (uid_t)-1, gid) == 0) && fchmod(folder, 03770) == 0;
   return ok || refuse(diags, path, strerror(errno));
@@ -145,7 +145,7 @@ static bool make(const char *path, gid_t gid, bool chosen, Diags *diags) {
   if (mkdir(path, 0700) != 0 && errno != EEXIST) return refuse(diags, path, strerror(errno));
   int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (folder < 0)
-    return refuse(diags, path, errno == ENOTDIR ? "it is no folder" : strerror(errno));
+    return refuse(diags, path, errno == ENOTDIR ? "it is not a folder" : strerror(errno));
   bool ok = take(folder, path, gid, chosen, diags);
   close(folder);
   return ok;
@@ -154,12 +154,11 @@ static bool make(const char *path, gid_t gid, bool chosen, Diags *diags) {
 static const char *find_place(Arena *arena, const char *given, Diags *diags) {
   const char *path = given[0] == '/' ? resolve(arena, given) : NULL;
   if (given[0] != '/')
-    refuse(diags, given, "it does not begin with /: everybody must find it");
+    refuse(diags, given, "it does not begin with /: give the whole path");
   else if (!path)
     refuse(diags, given, strerror(errno));
   else if (in_tmp(path))
-    refuse(diags, path,
-           "folders for temporary files are cleaned away and belong to whoever comes first");
+    refuse(diags, path, "folders for temporary files are emptied, and anybody can own them");
   return path;
 }
 
@@ -186,7 +185,7 @@ int cmd_classroom(Arena *arena, int argc, char **argv) {
   if (!options_parse(options, 2, &given, &argc, argv, &diags)) return cli_fail(&diags);
   if (argc == 1 && !given.group) return show(arena, given.json);
   if (argc == 3 && str_equal(argv[1], "init")) return init(arena, &given, argv[2], &diags);
-  Diag *diag = diag_add(&diags, "usage", "init and a folder are due");
+  Diag *diag = diag_add(&diags, "usage", "init and a folder are needed");
   diag->nearest = "classroom init /srv/gemmview --group GROUP";
   return cli_fail(&diags);
 }

@@ -262,7 +262,7 @@ static void print_man_entry(Arena *arena, const char *head, const char *text) {
 
 // The names of breakages, wrong programs and themes.
 static void print_man_words(Arena *arena) {
-  printf(".SH FINDINGS\nWhat gemmview interpret may find in a program.\n");
+  printf(".SH FINDINGS\nFindings of gemmview interpret.\n");
   for (int i = 0; i < FINDING_COUNT; i++)
     print_man_entry(arena, finding_name((FindingKind)i), finding_help((FindingKind)i));
   printf(".SH BREAKAGES\nThe faults that gemmview interpret \\-\\-break makes on purpose.\n");
@@ -271,12 +271,13 @@ static void print_man_words(Arena *arena) {
     print_man_entry(arena, breakage_name((BreakageId)i),
                     arena_printf(arena, "%s; on a GPU: %s", breakage_help((BreakageId)i),
                                  breakage_symptoms(seen, (BreakageId)i)));
-  printf(".SH SYMPTOMS\nWhat is seen of a fault on a GPU.\n");
+  printf(".SH SYMPTOMS\nSymptoms of a fault on a GPU.\n");
   for (int i = 0; i < SYMPTOM_COUNT; i++)
     print_man_entry(arena, symptom_name((Symptom)i), symptom_help((Symptom)i));
   printf(
-      ".SH THEMES\nthemes/NAME.json below the folder GEMMVIEW_DATA is a theme of one's own; "
-      "gemmview\\(aqs own are in data/themes. It may give a look to any of these:\n");
+      ".SH THEMES\n"
+      "Write a theme of your own to themes/NAME.json in the folder GEMMVIEW_DATA; gemmview\\(aqs "
+      "themes are in data/themes. A theme may style any of these:\n");
   for (int i = 0; i < style_address(0); i++)
     print_man_entry(arena, style_name((StyleRole)i), style_help((StyleRole)i));
   print_man_entry(arena, "address_0 to address_31",
@@ -299,17 +300,14 @@ static void print_man_options(Arena *arena, const Command *c) {
 
 static void print_man_programs(void) {
   printf(
-      ".SH PROGRAMS\ngemmview loops \\-\\-full prints a program as a text that says all of it; "
-      "gemmview "
-      "interpret \\-\\-dump prints the one that it would run, broken on purpose or not. interpret, "
-      "check "
-      "and cuda read such a text, whoever changed it. A state always stands behind \\-k; an "
-      "argument "
-      "of these three is a FILE, and \\- is standard input. Bodies are what is indented further, # "
-      "begins a remark, and @KNOB is the knob that put a statement there, without which it is that "
-      "of "
-      "the statement around it. Findings name statements by their lines: stmt 27 is line 27. What "
-      "follows from other words (guards, bytes of a slab, threads) is compared with them.\n");
+      ".SH PROGRAMS\n"
+      "gemmview loops \\-\\-full prints the complete text of a program; gemmview interpret "
+      "\\-\\-dump prints the program that it would run, broken on purpose or not. interpret, "
+      "check and cuda read such a text back, edited or not. They take a state after \\-k, or a "
+      "FILE; \\- is standard input. A body is indented further than its head, # begins a remark, "
+      "and @KNOB names the knob that made a statement (without it, the knob of the statement "
+      "around). Findings name statements by their lines: stmt 27 is line 27. Numbers that follow "
+      "from other lines (guards, bytes of a slab, threads) are compared with those lines.\n");
 }
 
 static void print_man_tables(Arena *arena) {
@@ -327,15 +325,15 @@ static void print_man_tables(Arena *arena) {
   CLI_STATUSES(CLI_STATUS)
 #undef CLI_STATUS
   printf(
-      ".SH CONFIGURATION\n$XDG_CONFIG_HOME/gemmview/config.json, else "
-      "~/.config/gemmview/config.json, is one JSON object; gemmview config defaults prints a whole "
-      "one. The explorer reads it, and options count more.\n");
+      ".SH CONFIGURATION\n"
+      "$XDG_CONFIG_HOME/gemmview/config.json, else ~/.config/gemmview/config.json, is one JSON "
+      "object; gemmview config defaults prints a complete one. The explorer reads it; options "
+      "override it.\n");
 #define SETTING(name, kind, field, default, help) print_man_entry(arena, name, help);
 #include "tui/frame/config.def"
 #undef SETTING
   print_man_entry(arena, "keys",
-                  "for \"global\" and for each view: a key and the action it stands for; \"\" "
-                  "frees it");
+                  "for \"global\" and for each view: a key and its action; \"\" frees the key");
   printf(
       ".SH PICTURES\nEvery screen is a picture too: :save-display FILE in the explorer, gemmview "
       "show "
@@ -374,7 +372,10 @@ static const struct {
 enum { N_FORMS = sizeof forms / sizeof forms[0] };
 
 int cmd_completion(Arena *arena, int argc, char **argv) {
-  if (argc != 2) return cli_error(CLI_USAGE, "one of bash, zsh, fish and man is due");
+  if (argc != 2)
+    return cli_error(CLI_USAGE,
+                     "a shell is needed: bash, zsh, fish, or man for the "
+                     "man page");
   const char *names[N_FORMS];
   for (int i = 0; i < N_FORMS; i++) names[i] = forms[i].name;
   for (int i = 0; i < N_FORMS; i++) {
@@ -383,8 +384,7 @@ int cmd_completion(Arena *arena, int argc, char **argv) {
     return CLI_OK;
   }
   Diags diags = diags_new(arena);
-  diag_add(&diags, "usage", "\"%s\" is none of bash, zsh, fish and man",
-           str_sanitise(arena, argv[1]))
+  diag_add(&diags, "usage", "\"%s\": choose bash, zsh, fish or man", str_sanitise(arena, argv[1]))
       ->nearest = nearest_name(argv[1], names, N_FORMS);
   return cli_fail(&diags);
 }

@@ -64,7 +64,7 @@ static void print(const Job *job, const Config *config, bool all_keys) {
 
 static int need_path(const Job *job) {
   if (job->path) return CLI_OK;
-  return cli_error(CLI_MISSING, "neither XDG_CONFIG_HOME nor HOME names a folder");
+  return cli_error(CLI_MISSING, "neither XDG_CONFIG_HOME nor HOME is set");
 }
 
 static int run_path(const Job *job) {
@@ -75,7 +75,7 @@ static int run_path(const Job *job) {
   }
   if (need_path(job) != CLI_OK) return CLI_MISSING;
   printf("%s%s\n", job->path,
-         access(job->path, F_OK) == 0 ? "" : "  (there is none; the defaults count)");
+         access(job->path, F_OK) == 0 ? "" : "  (there is none; the defaults apply)");
   return CLI_OK;
 }
 
@@ -153,10 +153,14 @@ int cmd_config(Arena *arena, int argc, char **argv) {
   for (int i = 0; i < VERBS; i++) {
     names[i] = verbs[i].name;
     if (!str_equal(name, names[i])) continue;
-    if (job.n > verbs[i].n_max) return cli_error(CLI_USAGE, "\"%s\" is left over", argv[argc - 1]);
+    if (job.n > verbs[i].n_max)
+      return cli_error(CLI_USAGE,
+                       "\"%s\" is one argument too "
+                       "many",
+                       argv[argc - 1]);
     return verbs[i].run(&job);
   }
-  diag_add(&diags, "usage", "\"%s\" is none of path, defaults, check and set",
+  diag_add(&diags, "usage", "\"%s\": choose path, defaults, check or set",
            str_sanitise(arena, name))
       ->nearest = nearest_name(name, names, VERBS);
   return cli_fail(&diags);

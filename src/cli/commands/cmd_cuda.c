@@ -123,7 +123,7 @@ static int show_state(Arena *arena, const CudaOptions *given, Diags *diags) {
 }
 
 static int show_file(Arena *arena, const CudaOptions *given, const char *file, Diags *diags) {
-  if (given->pass) diag_add(diags, "usage", "--pass is of a state: no pass made this program");
+  if (given->pass) diag_add(diags, "usage", "--pass goes with a state: no pass made this program");
   const Program *program = diags->count ? NULL : cli_program(arena, file, diags);
   const char *fault = program ? interpret_fault(arena, program) : NULL;
   if (program && !fault) fault = emit_fault(arena, program);

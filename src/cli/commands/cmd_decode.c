@@ -78,9 +78,9 @@ static void print_text(const Decoded *decoded) {
     printf("  %-22s %s\n", kernel->part[i].text,
            *kernel->part[i].meaning ? kernel->part[i].meaning : "(not known)");
   printf("\nnearest schedule\n  AUTO=0,%s\n", decoded->near.knobs);
-  if (decoded->near.n_notes) puts("\nwhat the knobs do not say, or say in its place");
+  if (decoded->near.n_notes) puts("\ndifferences that the knobs cannot express");
   for (int i = 0; i < decoded->near.n_notes; i++) printf("  %s\n", decoded->near.note[i]);
-  if (decoded->n_claims) puts("\npublished of it, beside what is found here");
+  if (decoded->n_claims) puts("\npublished figures, beside those found here");
   for (int i = 0; i < decoded->n_claims; i++) {
     const ClaimFound *found = &decoded->found[i];
     printf("  %-42s %s", decoded->claim[i]->what, found->says);

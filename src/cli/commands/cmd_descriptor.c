@@ -87,7 +87,7 @@ static bool read_copy(const DescriptorOptions *given, Shown *out, int arch, Diag
   for (int i = 0; i < n; i++) names[i] = descriptor_copy_at(i)->name;
   const char *name = pick("--copy", given->copy, names, n, diags);
   if (name && arch == 90)
-    diag_add(diags, "usage", "--copy: these are bits of wgmma, and tcgen05.cp is of sm_100");
+    diag_add(diags, "usage", "--copy: these are bits of wgmma; tcgen05.cp needs sm_100");
   for (int i = 0; name && i < n; i++)
     if (str_equal(name, names[i])) read_as_copy(out, descriptor_copy_at(i));
   return name && arch == 100;

@@ -102,7 +102,7 @@ static const char *obstacle(Arena *arena, const DiffSide *a, const DiffSide *b) 
   const DiffSide *failed = a->failed ? a : b;
   if (failed->failed) return arena_printf(arena, "%s: %s", failed->text, failed->failed);
   if (!str_equal(a->target, b->target))
-    return arena_printf(arena, "one is for %s, the other for %s", a->target, b->target);
+    return arena_printf(arena, "one is built for %s, the other for %s", a->target, b->target);
   if (!str_equal(a->problem, b->problem))
     return arena_printf(arena, "they solve different problems: %s and %s", a->problem, b->problem);
   return NULL;

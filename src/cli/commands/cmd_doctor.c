@@ -54,18 +54,18 @@ static void add(Report *r, const char *what, bool found, const char *detail,
 
 static void check_libraries(Report *r) {
   static const char *const without[DL_N] = {
-      [DL_CUDA] = "no kernel runs here; recorded results stand in for measured ones",
+      [DL_CUDA] = "no kernel runs here; recorded results replace measured ones",
       [DL_NVRTC] = "no PTX, registers or spills; the CUDA text is still shown",
       [DL_CUBLAS] = "kernels are timed without cuBLAS beside them",
       [DL_CUBLASLT] = "the reference is cublasGemmEx alone",
-      [DL_NVML] = "clocks and throttle reasons are unknown, so timings are marked less certain",
+      [DL_NVML] = "clocks and throttle reasons are unknown; timings are marked less certain",
   };
   for (int i = 0; i < DL_N; i++) {
     DlStatus status = dl_status((DlLibrary)i);
     add(r, status.name, status.path != NULL, status.path ? status.path : status.error, without[i]);
   }
   const char *driver = nvml_driver_version(r->arena);
-  add(r, "driver", driver != NULL, driver ? driver : "NVML tells none",
+  add(r, "driver", driver != NULL, driver ? driver : "NVML reports none",
       "kernels are compiled but not run here");
   const char *tool = sass_find_tool(r->arena);
   add(r, "nvdisasm", tool != NULL, tool ? tool : "not on PATH nor in a toolkit that was found",
@@ -81,11 +81,12 @@ static void check_row(Report *r, const Device *device) {
   const Target *row = word.row;
   add(r, "its row", row != NULL,
       row ? arena_printf(r->arena, "%s, %s (%s)", row->id, row->name, row->arch)
-          : "gpus.json has none",
-      "everything is read for the default, h200");
+          : "gpus.json has no row for it",
+      "the default h200 is assumed everywhere");
   for (int i = 0; i < word.n; i++)
     add(r, "row differs", false, device_difference_text(r->arena, row, &word.differs[i]),
-        "the explorer and what measures take the driver's word here; what only reads, the row's");
+        "the explorer and commands that measure use the driver's numbers; other commands use the "
+        "row");
 }
 
 static void check_gpu(Report *r, const DoctorOptions *given) {
@@ -94,7 +95,7 @@ static void check_gpu(Report *r, const DoctorOptions *given) {
   WorkerMachine machine = {.gpu = "", .gpu_error = diags.first ? diags.first->text : ""};
   if (worker) machine = cli_worker_machine(worker);
   add(r, "GPU", *machine.gpu, *machine.gpu ? machine.gpu : machine.gpu_error,
-      "nothing is timed here; recorded results of an H200 stand in");
+      "nothing is timed here; results recorded on an H200 replace times");
   if (*machine.gpu) check_row(r, &machine.device);
   if (worker) cli_worker_close(worker);
 }
@@ -102,17 +103,17 @@ static void check_gpu(Report *r, const DoctorOptions *given) {
 static void check_terminal(Report *r) {
   const char *term = getenv("TERM");
   add(r, "TERM", term && *term, term && *term ? str_sanitise(r->arena, term) : "not set",
-      "the explorer takes it for xterm-256color");
+      "the explorer uses xterm-256color");
   struct winsize size = {0};
   bool is_terminal = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
   bool fits = is_terminal && size.ws_col >= 80 && size.ws_row >= 24;
   add(r, "screen", fits || !is_terminal,
       is_terminal ? arena_printf(r->arena, "%d x %d", size.ws_col, size.ws_row)
                   : "standard output is not a terminal",
-      "below 80 x 24 views drop parts; below 40 x 12 they only ask for room");
+      "below 80 x 24 views leave out parts; below 40 x 12 they only ask for a larger window");
   const char *codeset = nl_langinfo(CODESET);
   add(r, "UTF-8", str_equal_fold(codeset, "UTF-8"), codeset,
-      "drawn with ASCII; set LANG=C.UTF-8 for lines and blocks");
+      "screens are drawn in ASCII; LANG=C.UTF-8 gives lines and blocks");
 }
 
 // Where it is, and what became of those before it.
@@ -135,7 +136,7 @@ static void check_files(Report *r) {
   bool read = cli_targets(r->arena, &table, &diags);
   add(r, "gpus.json", read,
       read ? arena_printf(r->arena, "%d GPUs", table.count) : diags.first->text,
-      "nothing that needs a GPU's limits works");
+      "commands that need a GPU's limits do not work");
   const char *cache = cache_folder(r->arena);
   add(r, "cache", cache != NULL, cache ? str_sanitise(r->arena, cache) : "no folder to write to",
       "every kernel is compiled again each time");
@@ -143,7 +144,7 @@ static void check_files(Report *r) {
   History *history = history_open(r->arena, NULL, &diags);
   add(r, "history", history != NULL,
       history ? history_words(r->arena, history_path(history)) : diags.first->text,
-      "timings are not remembered, nor shared in a class");
+      "timings are not kept, and not shared in a class");
   history_close(history);
 }
 
@@ -163,7 +164,7 @@ int cmd_doctor(Arena *arena, int argc, char **argv) {
   DoctorOptions given = {0};
   if (!options_parse(options, sizeof options / sizeof *options, &given, &argc, argv, &diags))
     return cli_fail(&diags);
-  if (argc > 1) return cli_error(CLI_USAGE, "the doctor takes no argument, not \"%s\"", argv[1]);
+  if (argc > 1) return cli_error(CLI_USAGE, "doctor takes no argument: \"%s\"", argv[1]);
   Report report = {.arena = arena};
   check_libraries(&report);
   check_gpu(&report, &given);

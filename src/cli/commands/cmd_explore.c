@@ -40,7 +40,7 @@ static const char *read_config(Arena *arena, Config *config) {
   const char *nearest = diags.first->nearest;
   return arena_printf(arena, "%s%s%s%s", diags.first->text, nearest ? "; nearest: " : "",
                       nearest ? nearest : "",
-                      diags.count > 1 ? "; gemmview config check tells the others" : "");
+                      diags.count > 1 ? "; gemmview config check lists the others" : "");
 }
 
 // Options that the command line leaves open are taken from the file.
@@ -59,9 +59,7 @@ int cmd_explore(Arena *arena, int argc, char **argv) {
   if (!options_parse(options, n, &given, &argc, argv, &diags)) return cli_fail(&diags);
   cli_take_rung(&given.state, &given.ladder, &given.rung, &diags);
   if (diags.count) return cli_fail(&diags);
-  if (argc > 1)
-    return cli_error(CLI_USAGE, "\"%s\" is left over: gemmview explore takes options only",
-                     argv[1]);
+  if (argc > 1) return cli_error(CLI_USAGE, "\"%s\": gemmview explore takes only options", argv[1]);
   if (!isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO))
     return cli_error(CLI_USAGE,
                      "the explorer needs a terminal; gemmview show prints its screens without one");

@@ -102,7 +102,7 @@ int cmd_export(Arena *arena, int argc, char **argv) {
   int n_options = sizeof options / sizeof options[0];
   if (!options_parse(options, n_options, &given, &argc, argv, &diags)) return cli_fail(&diags);
   if (argc > 1)
-    return cli_error(CLI_USAGE, "\"%s\" is no option of export; a state is given with -k: -k %s",
+    return cli_error(CLI_USAGE, "\"%s\" is not an option of export; give a state with -k: -k %s",
                      argv[1], argv[1]);
   const Model *model = cli_model(arena, given.state, &diags);
   const BreakageId breakage = breakage_of(&given, &diags);
@@ -111,7 +111,7 @@ int cmd_export(Arena *arena, int argc, char **argv) {
   const Program *program =
       breakage < BREAK_COUNT ? program_break(arena, model->program, breakage) : model->program;
   if (!program)
-    return cli_error(CLI_NO, "%s: %s: this program has nothing of the kind", given.breakage,
+    return cli_error(CLI_NO, "%s: %s: this program has nothing that it could break", given.breakage,
                      breakage_help(breakage));
   const Emission *emission = emit_model(arena, model, program);
   return put_out(arena, &given, export_cu(arena, emission, program, model->target));

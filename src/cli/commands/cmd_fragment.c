@@ -74,7 +74,7 @@ static bool is_scale(AtomOperand operand) { return operand > ATOM_OPERANDS; }
 static bool read_operand(const char *text, Fragment *out, Diags *diags) {
   if (!find_operand(text, &out->operand))
     return fail(diags, "A",
-                arena_printf(out->arena, "\"%.40s\" is no operand: A, B and C are",
+                arena_printf(out->arena, "\"%.40s\" is not an operand: choose A, B or C",
                              str_sanitise(out->arena, text)));
   if (is_scale(out->operand) && !atom_scales(&out->atom))
     return fail(
@@ -114,11 +114,11 @@ static bool read_element(const char *text, Fragment *out, Diags *diags) {
 static bool read_part(const FragmentOptions *given, Fragment *out, Diags *diags) {
   out->lane = out->row = out->col = out->of_row = -1;
   if (given->of_row && is_scale(out->operand))
-    return fail(diags, NULL, "--row is about sums and operands: a factor is one number");
+    return fail(diags, NULL, "--row needs a row of sums or of an operand: a factor is one number");
   if ((given->lane != NULL) + (given->element != NULL) + (given->of_row != NULL) > 1)
     return fail(diags, NULL,
-                "--lane asks what a lane holds, --element who holds an element, --row who shares "
-                "a row: give one of them");
+                "give one of --lane (what a lane holds), --element (its lane) and --row (lanes "
+                "that share a row)");
   if (given->of_row)
     return option_parse_int(given->of_row, 0, out->map.rows - 1, "--row", &out->of_row, diags);
   if (given->lane)
@@ -129,8 +129,7 @@ static bool read_part(const FragmentOptions *given, Fragment *out, Diags *diags)
 static bool read_fragment(const FragmentOptions *given, int argc, char **argv, Fragment *out,
                           Diags *diags) {
   if (argc < 2)
-    return fail(diags, "m16n8k16.f16 A",
-                "an atom is needed: gemmview fragment --list has them all");
+    return fail(diags, "m16n8k16.f16 A", "an atom is needed: gemmview fragment --list lists all");
   if (!atom_parse(argv[1], &out->atom, diags)) return false;
   if (argc != 3)
     return fail(diags, arena_printf(out->arena, "%s A", out->atom.name),
@@ -203,13 +202,15 @@ static void print_selectors(const Fragment *f) {
   const char *places = ids[atom_scales(&f->atom)];
   if (atom_is_of_thread(&f->atom)) {
     printf(
-        "a register is a column of tensor memory, whose other three quarters of the lanes have "
-        "copies;\n%s counts from the byte of it that the ID names: %s\n",
+        "a register is a column of tensor memory; the other three quarters of the lanes have "
+        "copies;\n"
+        "%s counts from the byte that the ID names: %s\n",
         atom_scales(&f->atom) > 1 ? "a value" : "its only value", places);
     return;
   }
   printf(
-      "with thread-id 0 lanes with lane %% 4 %s supply them, others' registers are not read;\n"
+      "with thread-id 0, lanes with lane %% 4 %s supply them; the registers of other lanes are "
+      "not read;\n"
       "v counts from the byte that byte-id names: %s\n",
       f->operand == ATOM_SFA ? "< 2" : "= 0", places);
 }
@@ -290,7 +291,7 @@ static void print_grid(const Fragment *f, bool full) {
   for (int first = 0; first < shown; first += panel)
     print_panel(f, first, first + panel < shown ? first + panel : shown, run);
   if (shown < cols)
-    printf("\ncolumns %d to %d go on alike (--full prints them)\n", shown, cols - 1);
+    printf("\ncolumns %d to %d follow the same pattern (--full prints them)\n", shown, cols - 1);
 }
 
 static void print_load(const Fragment *f, bool k_contiguous) {

@@ -111,7 +111,7 @@ static const Program *broken(Arena *arena, const Program *program, const char *n
     if (!str_equal(names[id], name)) continue;
     const Program *result = program_break(arena, program, (BreakageId)id);
     if (!result)
-      diag_add(diags, "break", "%s: %s: this program has nothing of the kind", name,
+      diag_add(diags, "break", "%s: %s: this program has nothing that it could break", name,
                breakage_help((BreakageId)id));
     return result;
   }
@@ -169,12 +169,12 @@ static bool is_affordable(const Subject *s, Diags *diags) {
   double minutes = estimate_seconds(s) / 60, bytes = interpret_bytes(s->program);
   if (minutes <= s->given->minutes && bytes <= INTERP_BYTES_MAX) return true;
   diag_add(diags, "size",
-           "M=%lld, N=%lld, K=%lld would take about %.0f min and %.1f GiB here, at most %d min and "
-           "%.0f GiB are given%s",
+           "M=%lld, N=%lld, K=%lld would take about %.0f min and %.1f GiB here, the limits are "
+           "%d min and %.0f GiB%s",
            extent(&s->run, KNOB_M), extent(&s->run, KNOB_N), extent(&s->run, KNOB_K), minutes,
            bytes * 0x1p-30, s->given->minutes, INTERP_BYTES_MAX * 0x1p-30,
            s->given->full   ? "; without --full a part of it is run"
-           : s->given->file ? "; make its loops shorter, or give it more with --minutes"
+           : s->given->file ? "; make its loops shorter, or raise --minutes"
                             : "");
   return false;
 }
@@ -202,7 +202,7 @@ static void print_trace(const InterpTrace *trace) {
   printf("thread %d of block %d (warp %d, lane %d), in the first run\n%s", trace->thread,
          trace->block, trace->thread / LANES, trace->thread % LANES, trace->text.text);
   if (trace->n_lines > trace->limit)
-    printf("  … and %d more; --limit %d tells all\n", trace->n_lines - trace->limit,
+    printf("  … and %d more; --limit %d prints all\n", trace->n_lines - trace->limit,
            trace->n_lines);
 }
 
@@ -219,15 +219,15 @@ static void print_setting(const Subject *s) {
   if (s->model && (is_reduced(s) || s->given->breakage) &&
       schedule_slabs(r) < schedule_slabs_to_see(r))
     printf(
-        "%lld slab%s of a split where %lld go round the ring of %lld: what is wrong with a slot "
-        "that is used again is not seen\n",
+        "a split has %lld slab%s here; only from %lld on is a slot of the ring of %lld used "
+        "again: faults of reused slots are not found\n",
         (long long)schedule_slabs(r), plural_s(schedule_slabs(r)),
         (long long)schedule_slabs_to_see(r), (long long)schedule_ring_slots(r));
   if (s->model && (is_reduced(s) || s->given->breakage) &&
       schedule_turns(r) < schedule_turns_to_see(r))
     printf(
-        "%lld tile%s for a block where %lld take turns with the sums: what is wrong from one tile "
-        "to the next is not seen\n",
+        "a block has %lld tile%s here; only from %lld on do tiles take turns with the sums: "
+        "faults between tiles are not found\n",
         (long long)schedule_turns(r), plural_s(schedule_turns(r)),
         (long long)schedule_turns_to_see(r));
   Launch launch = kernel_launch(program_main(s->program));
@@ -272,10 +272,10 @@ static void print_text(const Subject *s) {
            (long long)c->n_wrong, cells, (long long)c->wrong_row, (long long)c->wrong_column,
            c->wrong_got, c->wrong_expected);
   print_map(s);
-  if (!c->result->finished) puts("the run did not come to its end");
+  if (!c->result->finished) puts("the run did not end");
   if (c->result->finished && !c->n_wrong)
     printf("C equals the float64 loop in all %lld cells%s\n", cells,
-           c->ok ? "; no race, no deadlock, nothing unwritten" : "");
+           c->ok ? "; no race, no deadlock, no unwritten read" : "");
 }
 
 // ---- JSON ---------------------------------------------------------------------------------------
@@ -404,7 +404,7 @@ static void look_with_values(Arena *arena, Subject *s, EveryTurn *every) {
   every->result.verdict = SEARCH_FOUND;
   every->result.fault = SEARCH_SEEN;
   every->result.root = worst ? worst->text : "cells of C are wrong";
-  every->result.cure = "none is proposed: gemmview interpret without --every-order tells more";
+  every->result.cure = "none is known: gemmview interpret without --every-order tells more";
 }
 
 static int search_state(Arena *arena, const InterpretOptions *given, Diags *diags) {
@@ -446,14 +446,15 @@ int cmd_interpret(Arena *arena, int argc, char **argv) {
   if (options_parse(options, N_OPTIONS, &given, &argc, argv, &diags))
     given.file = cli_program_file("interpret", argc, argv, given.state, &diags);
   if (given.file && (given.pass || given.full || given.breakage))
-    diag_add(&diags, "usage",
-             "--pass, --break and --full are of a state: a FILE is run as it stands");
+    diag_add(&diags, "usage", "--pass, --break and --full go with a state: a FILE is run as it is");
   if (given.dump && given.json)
-    diag_add(&diags, "usage", "--dump prints the program itself, --json a run of it: give one");
+    diag_add(&diags, "usage", "give --dump (the program) or --json (a run of it), not both");
   if (given.trace && (given.dump || given.json))
-    diag_add(&diags, "usage", "--trace is text of a run: it goes with neither --dump nor --json");
+    diag_add(&diags, "usage", "--trace prints text: leave out --dump and --json");
   if (given.symptom && (given.file || given.breakage || given.trace || given.dump))
-    diag_add(&diags, "usage", "--symptom lists faults and runs nothing: -k and --json go with it");
+    diag_add(&diags, "usage",
+             "--symptom lists faults and runs nothing: it goes with -k and "
+             "--json only");
   if (diags.count) return cli_fail(&diags);
   if (given.every_order && (given.trace || given.dump || given.symptom || given.pass))
     diag_add(&diags, "usage",

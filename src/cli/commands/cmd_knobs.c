@@ -70,7 +70,7 @@ int cmd_knobs(Arena *arena, int argc, char **argv) {
   KnobsOptions given = {0};
   int n_options = sizeof options / sizeof options[0];
   if (!options_parse(options, n_options, &given, &argc, argv, &diags)) return cli_fail(&diags);
-  if (argc > 2) return cli_error(CLI_USAGE, "one name at most, not %d", argc - 1);
+  if (argc > 2) return cli_error(CLI_USAGE, "at most one name, not %d", argc - 1);
   if (given.json && given.csv) return cli_error(CLI_USAGE, "--json and --csv exclude each other");
   const char *nearest = NULL;
   int only = argc == 2 ? (int)knob_find(argv[1], &nearest) : -1;

@@ -94,7 +94,7 @@ int cmd_ladders(Arena *arena, int argc, char **argv) {
   LaddersOptions given = {0};
   Ladders all = {0};
   bool ok = options_parse(options, sizeof options / sizeof *options, &given, &argc, argv, &diags);
-  if (ok && argc > 2) diag_add(&diags, "usage", "one ladder at a time, not %d", argc - 1);
+  if (ok && argc > 2) diag_add(&diags, "usage", "one ladder is needed, not %d", argc - 1);
   if (ok && given.json && given.csv)
     diag_add(&diags, "usage", "--json and --csv exclude each other");
   ok = !diags.count && read_ladders(arena, &all, argc > 1 ? argv[1] : NULL, &diags);

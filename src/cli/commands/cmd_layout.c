@@ -224,8 +224,10 @@ static void print_tma(const TmaBox *box) {
   printf(", swizzle %s: %lld bytes of shared memory at a multiple of %d\n", box->swizzle->name,
          (long long)tma_box_bytes(box), tma_box_alignment(box));
   if (tma_box_repeat(box) > tma_box_alignment(box))
-    printf("the pattern goes by the address: as below where the box begins at a multiple of %d\n",
-           tma_box_repeat(box));
+    printf(
+        "the pattern follows the address: it is as below if the box begins at a multiple of "
+        "%d\n",
+        tma_box_repeat(box));
 }
 
 static void print_text(const Shown *shown, bool map) {
@@ -237,7 +239,7 @@ static void print_text(const Shown *shown, bool map) {
   print_dialects(shown);
   print_offsets(shown, map);
   if (shown->across[0] == 'c')
-    puts("\ncolumns lie together: below, a row is a column of the matrix");
+    puts("\na column is contiguous: a row below is a column of the matrix");
   layout_view_print_groups(&shown->view, map);
   layout_view_print_sites(&shown->view);
 }
@@ -349,7 +351,7 @@ static int run(Arena *arena, LayoutOptions *given, int argc, char **argv, Diags 
   if (argc == 2 && first) return run_registers(arena, given, argv[1], diags);
   if (asks_registers(given)) {
     diag_add(diags, "usage",
-             "--lane, --warp, --block, --element and --operand ask a layout of registers");
+             "--lane, --warp, --block, --element and --operand need a layout of registers");
     return cli_fail(diags);
   }
   return run_given(arena, given, argc, argv, diags);

@@ -281,7 +281,11 @@ int cmd_lesson(Arena *arena, int argc, char **argv) {
   LessonOptions given = {0};
   if (!options_parse(options, sizeof options / sizeof *options, &given, &argc, argv, &diags))
     return cli_fail(&diags);
-  if (argc > 2) return cli_error(CLI_USAGE, "one lesson at a time; \"%s\" is left over", argv[2]);
+  if (argc > 2)
+    return cli_error(CLI_USAGE,
+                     "one lesson is needed; \"%s\" is one argument too "
+                     "many",
+                     argv[2]);
   const char *name = argc > 1 ? argv[1] : NULL;
   if (given.at && !name) return cli_error(CLI_USAGE, "--at needs the name of a lesson");
   if (given.facts) {

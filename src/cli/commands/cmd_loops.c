@@ -113,12 +113,14 @@ int cmd_loops(Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
   LoopsGiven given = {0};
   if (options_parse(options, N_OPTIONS, &given, &argc, argv, &diags) && argc > 1)
-    diag_add(&diags, "usage", "loops takes no argument \"%s\"; a state is given with -k",
+    diag_add(&diags, "usage", "loops takes no argument \"%s\"; give a state with -k",
              str_sanitise(arena, argv[1]));
   if (given.pass && given.diff)
-    diag_add(&diags, "usage", "--pass shows one pass, --diff all of them: give one of the two");
+    diag_add(&diags, "usage", "give --pass (one pass) or --diff (all passes), not both");
   if (given.full && (given.pass || given.diff || given.knobs || given.json))
-    diag_add(&diags, "usage", "--full prints the complete text of the nest, and nothing besides");
+    diag_add(&diags, "usage",
+             "--full prints the complete text of the nest: leave out the other "
+             "options");
   const Model *model = diags.count ? NULL : cli_model(arena, given.state, &diags);
   if (!model) return cli_fail(&diags);
   Range range = {1, given.diff ? model->pipeline.n_stages - 1 : 0};

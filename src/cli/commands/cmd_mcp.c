@@ -159,7 +159,7 @@ static void answer_more(const Request *request, const McpTool *tool, const McpCa
   if (text)
     send_text(request, text, false);
   else
-    send_error(request->arena, request->id, BAD_PARAMS, "there is no such handle, or it is gone");
+    send_error(request->arena, request->id, BAD_PARAMS, "this handle is unknown or expired");
 }
 
 static void answer_call(const Request *request) {

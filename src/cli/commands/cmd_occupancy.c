@@ -108,7 +108,7 @@ int cmd_occupancy(Arena *arena, int argc, char **argv) {
   OccupancyOptions given = {.registers = -1};
   int n = (int)(sizeof OPTIONS / sizeof OPTIONS[0]);
   if (!options_parse(OPTIONS, n, &given, &argc, argv, &diags)) return cli_fail(&diags);
-  if (argc > 1) diag_add(&diags, "usage", "occupancy takes options alone");
+  if (argc > 1) diag_add(&diags, "usage", "occupancy takes only options");
   if (given.registers < 0 || given.threads < 1)
     diag_add(&diags, "usage", "--regs and --threads are needed")->nearest =
         "--regs 92 --threads 224";

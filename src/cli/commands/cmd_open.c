@@ -163,7 +163,7 @@ static int print_orders(Arena *arena, const OpenOptions *given, const OpenResult
       r->orders,
       &(SearchOptions){.states = ORDERS_STATES, .goes_on = goes_on, .context = &progress});
   if (every.result.verdict == SEARCH_BOUNDED)
-    every.left_out[every.n_left_out++] = "orders for which there was no time or no room";
+    every.left_out[every.n_left_out++] = "orders beyond the limits of time and memory";
   for (int i = 0; i < r->n_left_out && every.n_left_out < EVERY_LEFT_OUT; i++)
     every.left_out[every.n_left_out++] = r->left_out[i];
   if (every.n_left_out && every.result.verdict == SEARCH_PROVED)
@@ -315,7 +315,7 @@ int cmd_open(Arena *arena, int argc, char **argv) {
   const int n = (int)(sizeof OPTIONS / sizeof OPTIONS[0]);
   if (!options_parse(OPTIONS, n, &given, &argc, argv, &diags)) return cli_fail(&diags);
   if (as_json(&given) + given.markdown + given.text > 1) {
-    diag_add(&diags, "usage", "one of --json, --markdown and --text at a time");
+    diag_add(&diags, "usage", "give one of --json, --markdown and --text");
     return cli_fail(&diags);
   }
   if (given.opcodes) {

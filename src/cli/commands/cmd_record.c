@@ -69,7 +69,7 @@ static bool check_blocks(const char *text, Diags *diags) {
   if (str_equal(text, "0") ||
       (n == 3 && end > 0 && !text[end] && at[0] >= 0 && at[1] >= 0 && at[2] >= 0))
     return true;
-  diag_add(diags, "usage", "--blocks: \"%s\" is neither a block, X,Y,Z, nor all",
+  diag_add(diags, "usage", "--blocks \"%s\": give a block as X,Y,Z, or all",
            str_sanitise(diags->arena, text));
   return false;
 }
@@ -89,13 +89,12 @@ static int say_nothing_to_run(Arena *arena, const RecordOutcome *outcome) {
   if (outcome->seen->missed)
     return cli_error(
         CLI_MISSING,
-        "the program has NVIDIA's runtime in a form that takes NVIDIA's driver alone: "
-        "its symbols are gone, or it was loaded later. Without a GPU, keep the symbols "
-        "(no strip) or link it with nvcc -cudart shared");
-  return cli_error(
-      CLI_MISSING,
-      "there is no GPU here, and no PTX of the kernels in the program: compile it with "
-      "-gencode arch=compute_90,code=compute_90 beside the machine code");
+        "the CUDA runtime of this program accepts only NVIDIA's driver: its symbols were "
+        "stripped, or it was loaded later. Without a GPU, do not strip the program, or link it "
+        "with nvcc -cudart shared");
+  return cli_error(CLI_MISSING,
+                   "there is no GPU here, and the program has no PTX of its kernels: add -gencode "
+                   "arch=compute_90,code=compute_90 to nvcc");
 }
 
 // The exit status where the wanted launch was not there.
@@ -141,7 +140,7 @@ int cmd_record(Arena *arena, int argc, char **argv) {
   TargetTable targets;
   if (!options_parse(OPTIONS, n, &given, &argc, argv, &diags)) return cli_fail(&diags);
   if (argc > 1 || !given.request.argv[0]) {
-    Diag *diag = diag_add(&diags, "usage", "the program stands behind two dashes");
+    Diag *diag = diag_add(&diags, "usage", "put the program after two dashes");
     diag->nearest = "gemmview record -- ./program";
     return cli_fail(&diags);
   }

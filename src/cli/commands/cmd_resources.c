@@ -71,8 +71,8 @@ static void print_kernel(const Compiled *c, int i) {
   if (facts->cluster > 1) {
     row(c->arena, "blocks per cluster", facts->cluster, facts->cluster, "");
     printf(
-        "how many clusters are active at once is not known: it depends on the GPCs, and the driver "
-        "says it on the GPU\n");
+        "the number of active clusters is not known: it depends on the GPCs, and only the driver "
+        "of the GPU tells it\n");
   }
   if (k && k->note) printf("%s\n", k->note);
 }

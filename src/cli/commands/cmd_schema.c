@@ -31,7 +31,7 @@ int cmd_schema(Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
   Str out = str_new(arena);
   JsonWriter w = json_writer(&out);
-  if (argc > 2) return cli_error(CLI_USAGE, "one name at most, not %d", argc - 1);
+  if (argc > 2) return cli_error(CLI_USAGE, "at most one name, not %d", argc - 1);
   const Document *only = argc == 2 ? find(argv[1], &diags) : NULL;
   if (diags.count) return cli_fail(&diags);
   if (only)

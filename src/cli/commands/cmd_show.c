@@ -85,7 +85,11 @@ static bool read_options(Show *show, int argc, char **argv, Diags *diags) {
   show->given = (ShowOptions){.size = {80, 24}, .format = "text", .theme = "default"};
   if (!options_parse(options, n, &show->given, &argc, argv, diags)) return false;
   cli_take_rung(&show->given.state, &show->given.ladder, &show->given.rung, diags);
-  if (argc > 2) diag_add(diags, "usage", "one view at a time; \"%s\" is left over", argv[2]);
+  if (argc > 2)
+    diag_add(diags, "usage",
+             "one view is needed; \"%s\" is one argument too "
+             "many",
+             argv[2]);
   find_view(show, argc > 1 ? argv[1] : NULL, diags);
   export_format(show->given.json ? "json" : show->given.format, &show->format, diags);
   show->theme = theme_find(show->arena, show->given.theme, diags);

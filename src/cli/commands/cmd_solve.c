@@ -60,7 +60,11 @@ static const char *read_text(Arena *arena, const SolveOptions *given, int argc, 
   size_t n = fread(text, 1, PROBLEM_BYTES_MAX, file);
   bool broken = ferror(file) || n == PROBLEM_BYTES_MAX || strlen(text) < n;
   if (!from_stdin) fclose(file);
-  if (broken) diag_add(diags, "usage", "%s cannot be read, is not text, or has 1 MiB", *what);
+  if (broken)
+    diag_add(diags, "usage",
+             "%s cannot be read: it is not a text of less than 1 "
+             "MiB",
+             *what);
   return broken ? NULL : text;
 }
 
@@ -166,7 +170,7 @@ static void print_text(Arena *arena, const SolverProblem *problem, const SolverR
              c->exact ? "" : "  (not all tried)");
     else
       printf("  %-8s %s\n", solver_family_name((SolverFamily)f),
-             c->exact ? "none is legal for all sites" : "not searched");
+             c->exact ? "no layout is legal for all accesses" : "not searched");
   }
 }
 

@@ -66,7 +66,11 @@ static bool read_problem(Arena *arena, const char *path, SolverProblem *out, Dia
   size_t n = fread(text, 1, PROBLEM_BYTES_MAX, file);
   bool broken = ferror(file) || n == PROBLEM_BYTES_MAX;
   fclose(file);
-  if (broken) diag_add(diags, "usage", "%s cannot be read, or has 1 MiB or more", shown);
+  if (broken)
+    diag_add(diags, "usage",
+             "%s cannot be read: it is not a file of less than 1 "
+             "MiB",
+             shown);
   return !broken && solver_problem_read(arena, text, n, shown, out, diags);
 }
 

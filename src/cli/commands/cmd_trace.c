@@ -109,7 +109,7 @@ static void print_block(const Traced *t) {
          t->measured->all_clocks);
   if (ns > 0)
     printf(", %.0f ns, %.1f %% of a launch", ns, 100 * ns / entry_of(t, 0)->time.median_ns);
-  printf("; %.1f %% of its warps' time is in events\n", 100 * covered(t));
+  printf("; events cover %.1f %% of the time of its warps\n", 100 * covered(t));
 }
 
 static PipelineSpan span_of(const Traced *t, const Timeline *timeline, int cols) {
@@ -140,7 +140,7 @@ static void print_picture(const Traced *t, const Timeline *timeline, PipelineSpa
 static void print_pictures(const Traced *t) {
   PipelineSpan span = span_of(t, t->measured, t->given->size.width);
   printf("measured: %.0f clk%s\n", t->measured->all_clocks,
-         t->measured->full ? ", as far as there was room for stamps" : "");
+         t->measured->full ? ", until the room for stamps was full" : "");
   print_picture(t, t->measured, span);
   if (t->given->all) span = span_of(t, t->estimated, t->given->size.width);
   printf("\nestimated, alone on its SM: %.0f clk\n", t->estimated->all_clocks);
@@ -170,9 +170,9 @@ static void print_text(const Traced *t) {
   print_pictures(t);
   print_totals(t);
   print_block(t);
-  printf("%lld ends of waits held against what they waited for: %s\n", (long long)t->order.checked,
-         t->order.broken ? arena_printf(t->arena, "%lld come too early", (long long)t->order.broken)
-                         : "all come behind it");
+  printf("%lld ends of waits compared with their signals: %s\n", (long long)t->order.checked,
+         t->order.broken ? arena_printf(t->arena, "%lld came too early", (long long)t->order.broken)
+                         : "all came after it");
 }
 
 // ---- JSON ---------------------------------------------------------------------------------------
@@ -239,7 +239,7 @@ static bool prepare(Traced *t, Diags *diags) {
 // All that a worker sends is held against the text before anything is read off it.
 static bool take(Traced *t, const TraceResult *result, Diags *diags) {
   if (result->bench.n_entries != 2) {
-    diag_add(diags, "stamps", "%d times came back, not one with stamps and one without",
+    diag_add(diags, "stamps", "%d times came back; expected one with stamps and one without",
              result->bench.n_entries);
     return false;
   }
@@ -269,7 +269,7 @@ static int run(Traced *t, Diags *diags) {
     error = diags_text(t->arena, diags);
   } else if (status == CLI_OK && t->order.broken) {
     status = CLI_BENCH;
-    error = "the stamps contradict the order that barriers make";
+    error = "the stamps contradict the order of the barriers";
   }
   if (t->given->json)
     print_json(t, status, error);
@@ -282,7 +282,7 @@ int cmd_trace(Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
   TraceGiven given = {.size = {100, 24}};
   if (options_parse(options, N_OPTIONS, &given, &argc, argv, &diags) && argc > 1)
-    diag_add(&diags, "usage", "trace takes no argument \"%s\"; a state is given with -k",
+    diag_add(&diags, "usage", "trace takes no argument \"%s\"; give a state with -k",
              str_sanitise(arena, argv[1]));
   Schedule unused;
   cli_schedule(given.state, &unused, &diags);

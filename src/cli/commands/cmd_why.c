@@ -156,7 +156,9 @@ static bool read_trips(const WhyOptions *given, ClockAsk *ask, Diags *diags) {
     const long pc = strtol(text, &end, 0), turns = *end == '=' ? strtol(end + 1, &last, 10) : 0;
     if (*end != '=' || end == text || *last || pc < 0 || pc > 1 << 28 || turns < 1 ||
         turns > 1 << 28 || ask->n_trips == CLOCK_TRIPS_MAX) {
-      diag_add(diags, "usage", "--trips is the address of a loop's branch and its turns: 0x340=16");
+      diag_add(diags, "usage",
+               "--trips takes the address of a loop's branch and its number of "
+               "turns: 0x340=16");
       return false;
     }
     ask->trip[ask->n_trips++] = (ClockTrip){(int)pc, (int)turns};
@@ -207,7 +209,7 @@ int cmd_why(Arena *arena, int argc, char **argv) {
   if (argc > 2 || (argc == 2 && given.compile.state))
     return cli_error(CLI_USAGE, "why takes one cubin, or a state with -k");
   if (argc == 2 && given.ncu)
-    return cli_error(CLI_USAGE, "--ncu goes with a state, whose code has been profiled");
+    return cli_error(CLI_USAGE, "--ncu goes with a state, the one whose code was profiled");
   if (argc == 2) return run_cubin(arena, &given, argv[1], &diags);
   if (given.kernel || given.launch || given.trips.count)
     return cli_error(CLI_USAGE, "--kernel, --launch and --trips go with a cubin");

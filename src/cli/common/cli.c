@@ -53,7 +53,7 @@ int cli_write_bytes(Arena *arena, const char *path, const void *bytes, size_t n)
   if (disk_write_bytes(path, bytes, n)) return CLI_OK;
   bool full = errno == ENOSPC || errno == EFBIG || errno == EDQUOT || errno == EIO;
   return cli_error(full ? CLI_NO : CLI_USAGE, "%s %s: %s", str_sanitise(arena, path),
-                   full ? "could not be written whole" : "cannot be written", strerror(errno));
+                   full ? "could not be written completely" : "cannot be written", strerror(errno));
 }
 
 void cli_csv_text(const char *text, char after) { foreign_cell(stdout, text, after); }
@@ -77,9 +77,10 @@ static void print_overview(FILE *out) {
   for (int i = 0; i < cli_command_count; i++)
     fprintf(out, "  %-12s %s\n", cli_commands[i].name, cli_commands[i].help);
   fputs(
-      "\nSTATE is one line, [LADDER/RUNG,]KNOB=value,...: gemmview knobs and gemmview ladders\n"
-      "list them, the explorer's y copies its own.\n"
-      "gemmview help COMMAND tells more; gemmview --version tells the version.\n",
+      "\n"
+      "STATE is one line, [LADDER/RUNG,]KNOB=value,...: gemmview knobs and gemmview ladders\n"
+      "list both, and y copies the state of the explorer.\n"
+      "gemmview help COMMAND tells more; gemmview --version prints the version.\n",
       out);
 }
 
@@ -94,7 +95,7 @@ static int fail_unknown(const char *name) {
   Diags diags = diags_new(arena);
   const char **names = ARENA_ARRAY(arena, const char *, cli_command_count);
   for (int i = 0; i < cli_command_count; i++) names[i] = cli_commands[i].name;
-  Diag *diag = diag_add(&diags, "usage", "there is no %s \"%s\"; gemmview --help lists them all",
+  Diag *diag = diag_add(&diags, "usage", "there is no %s \"%s\"; gemmview --help lists all",
                         *name == '-' ? "option" : "command", str_sanitise(arena, name));
   diag->nearest = nearest_name(name, names, cli_command_count);
   int status = cli_fail(&diags);

@@ -3,14 +3,14 @@
 #include "base/diag.h"
 
 // Exit statuses; every subcommand returns one of these. The man page reads the sentences.
-#define CLI_STATUSES(X)                                                                         \
-  X(OK, 0, "it did what was asked")                                                             \
-  X(NO, 1, "it ran, and the answer is no: a check failed, texts differ, it is slower")          \
-  X(USAGE, 2, "the command line, a state or a file is not legal")                               \
-  X(MISSING, 3, "there is no GPU, no worker or no tool for this")                               \
-  X(COMPILE, 4, "the kernel did not compile")                                                   \
-  X(BENCH, 5, "the kernel failed its check or could not be timed in a way that can be trusted") \
-  X(TIMEOUT, 124, "it took longer than it may")                                                 \
+#define CLI_STATUSES(X)                                                       \
+  X(OK, 0, "success")                                                         \
+  X(NO, 1, "the answer is no: a check failed, texts differ, or it is slower") \
+  X(USAGE, 2, "the command line, a state or a file is not legal")             \
+  X(MISSING, 3, "there is no GPU, no worker or no tool for this")             \
+  X(COMPILE, 4, "the kernel did not compile")                                 \
+  X(BENCH, 5, "the kernel failed its check, or its time cannot be trusted")   \
+  X(TIMEOUT, 124, "it took longer than allowed")                              \
   X(INTERRUPTED, 130, "it was interrupted")
 
 enum {

@@ -93,8 +93,8 @@ int cli_compile_run(const CompileCommand *command, Arena *arena, int argc, char 
   int n = N_OPTIONS - first - (command->takes_listing ? 0 : N_LISTING_OPTIONS);
   if (!options_parse(options + first, n, &given, &argc, argv, &diags)) return cli_fail(&diags);
   if (argc > 1)
-    return cli_error(CLI_USAGE, "%s takes no argument \"%s\"; a state is given with -k",
-                     command->name, str_sanitise(arena, argv[1]));
+    return cli_error(CLI_USAGE, "%s takes no argument \"%s\"; give a state with -k", command->name,
+                     str_sanitise(arena, argv[1]));
   return cli_compile_given(command, arena, &given, &diags);
 }
 

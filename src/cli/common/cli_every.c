@@ -80,7 +80,7 @@ static void find_delays(EveryDocument *d, const EveryGiven *given) {
 }
 
 static void print_delays(const EveryDocument *d) {
-  if (d->n_delays) puts("\nto see it on a GPU, let these sleep:");
+  if (d->n_delays) puts("\nto see it on a GPU, delay these:");
   for (int i = 0; i < d->n_delays; i++) {
     const EveryDelay *delay = &d->delay[i];
     printf("      %-34s in front of time %d that it %s", delay->role, delay->time, delay->event);
@@ -91,7 +91,7 @@ static void print_delays(const EveryDocument *d) {
 
 static void print_witness(const EveryDocument *d) {
   const int skip = d->n_steps > STEPS_SHOWN ? d->n_steps - STEPS_SHOWN : 0;
-  printf("\nthe %s order that does harm:\n", d->every->result.shortest ? "shortest" : "first");
+  printf("\nthe %s harmful order:\n", d->every->result.shortest ? "shortest" : "first");
   if (skip) printf("  … %d steps before\n", skip);
   for (int i = skip; i < d->n_steps; i++) {
     const EveryStep *s = &d->step[i];
@@ -112,8 +112,7 @@ static void print_text(const EveryDocument *d) {
            (long long)e->tiles, plural_s(e->tiles), (long long)e->runs, plural_s(e->runs),
            (long long)e->result.states);
   else if (e->runs)
-    printf("with as many turns as it goes through here, %lld states\n",
-           (long long)e->result.states);
+    printf("with the number of turns of this kernel, %lld states\n", (long long)e->result.states);
   for (int i = 0; i < e->n_left_out; i++) printf("left out: %s\n", e->left_out[i]);
   if (e->spared) printf("harmless: %s\n", e->spared);
   if (!d->found) return;

@@ -31,7 +31,7 @@ void cli_take_rung(const char **state, const char **ladder, const char **rung, D
   StateParts parts;
   if (!cli_split_state(diags->arena, *state, &parts)) return;
   if (*ladder || *rung)
-    diag_add(diags, "usage", "the rung is said twice: by -k %s/%s, and by --ladder or --rung",
+    diag_add(diags, "usage", "the rung is given twice: by -k %s/%s, and by --ladder or --rung",
              parts.ladder, parts.rung);
   *state = parts.edits;
   *ladder = parts.ladder;
@@ -76,7 +76,7 @@ void cli_note_gpu(Arena *arena, const TargetTable *targets, const Schedule *sche
   const Target *row = *device.name ? device_target(targets, &device) : NULL;
   const Target *read = target_find(targets, schedule->target, NULL);
   if (!*device.name || row == read) return;
-  cli_error(0, "this is of %s; the GPU at hand is %s%s%s", schedule->target, device.name,
+  cli_error(0, "this is for %s; the GPU at hand is %s%s%s", schedule->target, device.name,
             row ? ": TARGET=" : ", which has no row in gpus.json", row ? row->id : "");
 }
 

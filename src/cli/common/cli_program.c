@@ -13,7 +13,7 @@
 const char *cli_program_file(const char *command, int argc, char **argv, const char *state,
                              Diags *diags) {
   if (argc > 2)
-    diag_add(diags, "usage", "%s takes one FILE, not \"%s\" too; a state is given with -k", command,
+    diag_add(diags, "usage", "%s takes one FILE, not \"%s\" too; give a state with -k", command,
              str_sanitise(diags->arena, argv[2]));
   if (argc > 1 && state)
     diag_add(diags, "usage", "a program comes from a state (-k) or from a FILE, not from both");
@@ -39,7 +39,7 @@ const Program *cli_program(Arena *arena, const char *path, Diags *diags) {
   size_t size;
   char *text = file ? read_text(arena, file, &size) : NULL;
   if (!text)
-    diag_add(diags, "file", "%s cannot be read: %s; a state is given with -k", name,
+    diag_add(diags, "file", "%s cannot be read: %s; give a state with -k", name,
              why ? why : strerror(errno));
   if (file && !from_stdin) fclose(file);
   return text ? program_parse(arena, text, size, name, diags) : NULL;

@@ -136,7 +136,7 @@ static const char *bench_error(const BenchResult *result) {
   if (result->error) return result->error;
   for (int i = 0; i < result->n_entries; i++)
     if (result->entries[i].error) return result->entries[i].error;
-  return "the timing did not come to its end";
+  return "the timing did not finish";
 }
 
 void cli_answer_bench(WorkerAnswer *answer, const BenchResult *result) {
@@ -264,7 +264,7 @@ int cli_worker_need_gpu(CliWorker *worker) {
 DeviceWord cli_take_device(Arena *arena, const Device *device, TargetTable *targets) {
   DeviceWord word = device_apply(arena, device, targets);
   if (word.n)
-    cli_error(0, "the driver of %s says otherwise than its row, and its word counts: %s",
+    cli_error(0, "the driver of %s gives other limits than its row, and they count: %s",
               device->name, device_word_text(arena, &word));
   return word;
 }

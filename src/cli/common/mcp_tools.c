@@ -149,7 +149,7 @@ void mcp_tool_write(JsonWriter *writer, const McpTool *tool) {
     json_end_object(writer);
   }
   write_property(writer, "handle", "string",
-                 "a handle of an earlier answer: its document from `offset` on");
+                 "the handle of an earlier answer: returns its document from `offset` on");
   write_property(writer, "offset", "integer", "the first byte of the document that is wanted");
   json_end_object(writer);
   json_key(writer, "additionalProperties");
@@ -218,7 +218,7 @@ static bool push_checked(Arena *arena, const JsonValue *value, const char *root,
   const char *word = word_of(arena, value, diags);
   if (!word) return false;
   if (!paths_are_inside(arena, word, root)) {
-    diag_add(diags, "path", "%s leads out of the folder that this was started in",
+    diag_add(diags, "path", "%s leads out of the folder in which gemmview mcp was started",
              str_sanitise(arena, word));
     return false;
   }
@@ -251,7 +251,7 @@ static bool read_words(Arena *arena, const JsonValue *args, const char *root, Mc
     const JsonValue *value = json_at(args, i);
     if (!push_checked(arena, value, root, call, diags)) return false;
     if (call->word[call->n - 1][0] != '-') continue;
-    json_diag(diags, value, "args are no options: those are properties of their own");
+    json_diag(diags, value, "args takes no options: give them as properties");
     return false;
   }
   return true;

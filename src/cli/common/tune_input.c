@@ -52,8 +52,7 @@ bool tune_read_problem(const char *text, Schedule *out, Diags *diags) {
   for (int i = 0; i < 3; i++) {
     const char *extent = next_field(diags->arena, &at);
     if (!is_number(extent)) {
-      diag_add(diags, "usage",
-               "a problem is M,N,K and what else is said of it; \"%s\" has \"%s\" for %s",
+      diag_add(diags, "usage", "a problem is M,N,K[,DTYPE][,KNOB=V...]; \"%s\" has \"%s\" for %s",
                str_sanitise(diags->arena, text), str_sanitise(diags->arena, extent), names[i])
           ->nearest = nearest_problem(diags->arena, text);
       return false;
@@ -89,7 +88,11 @@ static char *bare(char *line) {
 }
 
 static void add_finding(Shapes *shapes, int number, const Diag *finding, Diags *diags) {
-  if (shapes->n_bad == BAD_LINES_MAX) diag_add(diags, "usage", "line %d: and so on", number);
+  if (shapes->n_bad == BAD_LINES_MAX)
+    diag_add(diags, "usage",
+             "line %d: more lines like "
+             "these",
+             number);
   if (shapes->n_bad++ >= BAD_LINES_MAX) return;
   diag_add(diags, finding->rule, "line %d: %s", number, finding->text)->nearest = finding->nearest;
 }
@@ -101,7 +104,7 @@ static void add_problem(Shapes *shapes, const char *line, int number, Diags *dia
   shapes->begun = true;
   if (heading) return;
   if (shapes->n == PROBLEMS_MAX)
-    diag_add(&found, "usage", "one problem more than %d", PROBLEMS_MAX);
+    diag_add(&found, "usage", "more than %d problems", PROBLEMS_MAX);
   else if (tune_read_problem(line, &shapes->out[shapes->n], &found))
     shapes->n++;
   if (found.first) add_finding(shapes, number, found.first, diags);

@@ -215,7 +215,7 @@ static void assemble(Arena *arena, const DiffAsk *ask, const char *target, const
   const OpenText text =
       ptxas ? open_read_text(arena, side->text, n, flag, &ignored) : (OpenText){.ptx = NULL};
   if (!text.ptx) {
-    side->note = "registers and spills are not known: there is no ptxas here";
+    side->note = "registers and spills are not known: ptxas was not found";
     return;
   }
   const char *const argv[] = {
@@ -247,7 +247,7 @@ static bool reads_capsules(void) {
 
 static void read_opened(Arena *arena, const DiffAsk *ask, DiffSide *side) {
   if (side->kind == DIFF_CAPSULE && !reads_capsules()) {
-    side->failed = "gemmview open of this build does not read capsules";
+    side->failed = "this build of gemmview open does not read capsules";
     return;
   }
   Words open = {2, {"open", side->text}};
@@ -321,7 +321,7 @@ static void read_cubin(Arena *arena, const DiffAsk *ask, DiffSide *side) {
   }
   const char *kernel = ask->kernel ? ask->kernel : only_kernel(arena, cubin, bytes);
   if (!kernel) {
-    side->failed = "it has several kernels, or none: --kernel NAME chooses";
+    side->failed = "it does not have exactly one kernel: choose one with --kernel NAME";
     return;
   }
   side->target = arena_printf(arena, "sm_%d", elf_cuda_sm(cubin, bytes));

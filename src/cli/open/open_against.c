@@ -136,8 +136,8 @@ static void print_fault(const Against *a, const McFault *f) {
   if (f->or_pc < 0) return;
   printf("  or by          %s%s\n", machine_text(a, f->or_pc), origin_text(a, f->or_pc));
   printf(
-      "               which made a value that the first lacks: one of the two names a wrong "
-      "register\n");
+      "               it made a value that the first one does not have: one of the two uses a "
+      "wrong register\n");
 }
 
 static void print_word(const Against *a, const Word *word, const McFault *f) {

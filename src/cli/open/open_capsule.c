@@ -25,8 +25,7 @@ bool open_capsule_launch(const Capsule *c, const char *blocks, PtxLaunch *launch
   launch->dynamic_smem = (int)c->smem;
   launch->cooperative = c->cooperative;
   if (!blocks || str_equal(c->blocks, "all") || str_equal(c->blocks, blocks)) return true;
-  diag_add(diags, "capsule",
-           "--blocks %s: the capsule holds the memory that block %s touches, and no more",
+  diag_add(diags, "capsule", "--blocks %s: the capsule holds only the memory that block %s touches",
            str_sanitise(diags->arena, blocks), str_sanitise(diags->arena, c->blocks))
       ->nearest = "gemmview record --blocks all";
   return false;

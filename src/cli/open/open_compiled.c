@@ -34,7 +34,7 @@ static const char *complaint(Arena *arena, const char *output) {
 const char *open_assemble(Arena *arena, const char *ptxas, const OpenText *text, const char *kernel,
                           const char *target, size_t *bytes, const char **why) {
   const char *folder = tool_folder(arena);
-  *why = "widths are predicted: there is no room for what ptxas writes";
+  *why = "widths are predicted: no room for the output of ptxas";
   if (!folder) return NULL;
   const char *output = arena_printf(arena, "%s/kernel.cubin", folder);
   const char *arch = arena_printf(arena, "-arch=%s", target);
@@ -119,7 +119,7 @@ bool open_reconcile(OpenResult *r, PtxTally *tally) {
   size_t bytes = 0;
   const char *why = NULL, *cubin = recorded_code(r, &bytes);
   if ((!ptxas && !cubin) || !sass_find_tool(arena)) {
-    r->why_not = "widths are predicted: there is no ptxas or no nvdisasm here to compare with";
+    r->why_not = "widths are predicted: ptxas or nvdisasm was not found";
     return false;
   }
   const char *target = r->module->target ? r->module->target : "sm_90a";

@@ -34,7 +34,7 @@ static const McKernel *choose(Arena *arena, const McCubin *cubin, const char *na
   }
   if (n == 1) return found;
   diag_add(diags, "kernel",
-           n ? "%s: several kernels, --kernel chooses one: %s"
+           n ? "%s: several kernels, choose one with --kernel: %s"
              : "%s: no kernel of that name; there are: %s",
            what, names.text);
   return NULL;
@@ -73,7 +73,7 @@ const PtxModule *open_cubin(Arena *arena, const OpenRequest *request, const Caps
   const char *what = str_sanitise(arena, ptx_base_name(request->path));
   McCubin cubin;
   if (!mc_cubin_read(arena, bytes, n, &cubin)) {
-    diag_add(diags, "machine", "%s is no cubin", what);
+    diag_add(diags, "machine", "%s is not a cubin", what);
     return NULL;
   }
   if (capsule) take_variables(arena, capsule, &cubin);

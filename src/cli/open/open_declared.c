@@ -155,8 +155,8 @@ bool open_read_slab(const char *text, PtxPitch *out, Arena *arena, Diags *diags)
   const long bytes = colon && isdigit((unsigned char)colon[1]) ? strtol(colon + 1, &end, 10) : 0;
   if (!colon || colon == text || bytes < 1 || bytes > 1 << 20 || *end) {
     Diag *diag = diag_add(diags, "slab",
-                          "--slab: \"%s\": the name of an array and the bytes of its rows are "
-                          "expected, NAME:PITCH",
+                          "--slab \"%s\": expected the name of an array and the bytes of its "
+                          "rows, NAME:PITCH",
                           str_sanitise(arena, text));
     diag->nearest = "--slab As:64";
     return false;

@@ -33,7 +33,7 @@ static bool read_dump(Arena *arena, const PtxFunction *kernel, const OpenBuffer 
                       const char *item, OpenDump *out, Diags *diags) {
   const char *equals = strchr(item, '=');
   if (!equals || equals == item || !equals[1]) {
-    diag_add(diags, "dump", "--dump: \"%s\": a parameter and a file are expected, NAME=FILE",
+    diag_add(diags, "dump", "--dump \"%s\": expected a parameter and a file, NAME=FILE",
              str_sanitise(arena, item))
         ->nearest = "--dump 0=out.bin";
     return false;
@@ -46,7 +46,7 @@ static bool read_dump(Arena *arena, const PtxFunction *kernel, const OpenBuffer 
   }
   if (buffers[out->param].bytes > 0) return true;
   diag_add(diags, "dump",
-           "--dump: the argument of \"%s\" has no memory of its own: mem:, file: and tma: have",
+           "--dump: the argument of \"%s\" has no memory; only mem:, file: and tma: have",
            str_sanitise(arena, name));
   return false;
 }

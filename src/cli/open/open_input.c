@@ -141,8 +141,8 @@ bool open_read_launch(const char *text, PtxLaunch *launch, Diags *diags) {
       launch->cooperative = extents[0] == 1;
     } else {
       Diag *diag = diag_add(diags, "launch",
-                            "--launch: \"%.*s\" is none of grid=X[xY[xZ]], "
-                            "block=X[xY[xZ]], smem=BYTES, cluster=X[xY[xZ]], cooperative=1",
+                            "--launch: \"%.*s\" is not one of grid=X[xY[xZ]], block=X[xY[xZ]], "
+                            "smem=BYTES, cluster=X[xY[xZ]], cooperative=1",
                             (int)n, text);
       diag->nearest = "--launch grid=8x8,block=256,smem=0";
     }
@@ -166,7 +166,7 @@ bool open_read_blocks(const char *text, const PtxLaunch *launch, OpenBlocks *blo
     const long value = *at >= '0' && *at <= '9' ? strtol(at, &end, 10) : -1;
     if (value < 0 || value >= launch->grid[d] || (*end && *end != ',')) {
       diag_add(diags, "launch",
-               "--blocks: \"%s\" is neither a block of the grid (%dx%dx%d) nor all", text,
+               "--blocks: \"%s\" is not a block of the grid (%dx%dx%d) and not all", text,
                launch->grid[0], launch->grid[1], launch->grid[2]);
       return false;
     }
@@ -266,7 +266,7 @@ static void set_pointer(const ArgGiver *g, uint64_t address) {
 
 static bool takes_pointer(const ArgGiver *g, const char *arg) {
   if (g->kernel->params[g->index].bytes == 8) return true;
-  say(g, arg, "a pointer, where the parameter is no 64-bit number");
+  say(g, arg, "a pointer, but the parameter is not a 64-bit number");
   return false;
 }
 
@@ -276,12 +276,12 @@ static void give_memory(ArgGiver *g, const char *arg) {
   const long long bytes = strtoll(arg + 4, &end, 10);
   const char *how = *end == ':' ? end + 1 : "random";
   if (end == arg + 4 || (*end && *end != ':') || bytes < 1 || bytes > (1ll << 31)) {
-    say(g, arg, "mem:BYTES[:zero|random|unwritten] is expected, with 1 to 2^31 bytes");
+    say(g, arg, "expected mem:BYTES[:zero|random|unwritten], with 1 to 2^31 bytes");
     return;
   }
   const bool random = str_equal(how, "random"), unwritten = str_equal(how, "unwritten");
   if (!random && !unwritten && !str_equal(how, "zero")) {
-    say(g, arg, "zero, random or unwritten is expected behind the bytes");
+    say(g, arg, "expected zero, random or unwritten after the bytes");
     return;
   }
   if (!takes_pointer(g, arg)) return;
@@ -319,18 +319,18 @@ static const PtxParamType *element_type(const ArgGiver *g, const TmaBox *box) {
 static void give_tensor(ArgGiver *g, const char *arg) {
   TmaBox box;
   if (g->kernel->params[g->index].bytes != 128) {
-    say(g, arg, "a tensor map, where the parameter has not 128 bytes");
+    say(g, arg, "a tensor map, but the parameter does not have 128 bytes");
     return;
   }
   if (!tma_box_parse(g->arena, arg + 4, &box, g->diags) || !tma_box_check(&box, g->diags)) return;
   if (box.shape[0] == 0) {
-    say(g, arg, "shape=… is missing: it says how large the tensor is");
+    say(g, arg, "shape=… is missing: the size of the tensor");
     return;
   }
   const int last = box.rank - 1;
   const int64_t bytes = last ? box.shape[last] * box.stride[last] : box.shape[0] * box.elem_bytes;
   if (bytes > (1ll << 31)) {
-    say(g, arg, "a tensor of at most 2^31 bytes is expected");
+    say(g, arg, "expected a tensor of at most 2^31 bytes");
     return;
   }
   unsigned char map[128];
@@ -415,15 +415,14 @@ static void give_number(const ArgGiver *g, const char *arg) {
     say(g, arg,
         number > arg ? arena_printf(g->arena, "the parameter has %lld bytes, not %d",
                                     (long long)param->bytes, row->bits / 8)
-                     : arena_printf(g->arena, "the parameter has %lld bytes: bytes:HEX is expected",
+                     : arena_printf(g->arena, "the parameter has %lld bytes: expected bytes:HEX",
                                     (long long)param->bytes));
   } else if (row->class == 'F' || row->class == 'H') {
-    if (!give_float(g, number, type)) say(g, arg, "a number is expected");
+    if (!give_float(g, number, type)) say(g, arg, "expected a number");
   } else if (!give_whole(g, number, row->bits)) {
     say(g, arg,
         arena_printf(g->arena,
-                     "a whole number of %d bits is expected, or mem:BYTES, "
-                     "file:PATH, bytes:HEX",
+                     "expected a whole number of %d bits, or mem:BYTES, file:PATH, bytes:HEX",
                      row->bits));
   }
 }

@@ -45,7 +45,7 @@ static bool exceeds(const char *what, int64_t wavefronts, bool countable, int64_
     fprintf(stderr, "gemmview: %s: %" PRId64 " wavefronts, at most %" PRId64 " are allowed\n", what,
             wavefronts, most);
   else
-    fprintf(stderr, "gemmview: %s: nobody can count all of its wavefronts\n", what);
+    fprintf(stderr, "gemmview: %s: not all of its wavefronts can be counted\n", what);
   return true;
 }
 
@@ -71,8 +71,8 @@ const OpenLimit *open_read_limits(Arena *arena, const char *const *texts, int n,
   for (int i = 0; i < n; i++) {
     if (read_limit(arena, texts[i], &limits[i])) continue;
     Diag *diag = diag_add(diags, "fail-above",
-                          "--fail-above: \"%s\": a number of wavefronts is expected, or "
-                          "FILE-LINE:N for one line",
+                          "--fail-above \"%s\": expected a number of wavefronts, or FILE-LINE:N "
+                          "for one line",
                           str_sanitise(arena, texts[i]));
     diag->nearest = "--fail-above k.cu-39:1750";
     return NULL;

@@ -23,7 +23,7 @@ static const NcuColumn columns[COLUMNS] = {[LINE] = {line_names, true},
                                            [IDEAL] = {ideal_names, false}};
 
 static const char *source_page =
-    "the CSV of the source page is expected (ncu --page source --csv --print-source cuda)";
+    "expected the CSV of the source page (ncu --page source --csv --print-source cuda)";
 
 bool open_read_ncu(Arena *arena, const char *path, const OpenCounted **rows, int *n, Diags *diags) {
   size_t bytes = 0;
@@ -71,8 +71,8 @@ bool open_ncu_is_of(const OpenResult *r, const char *path, Diags *diags) {
   const OpenCounted *there = &r->counted[0];
   diag_add(
       diags, "ncu",
-      "%s: none of its %d lines accessed shared memory here: its first is %s%sline %d, the first "
-      "here %s line %d",
+      "%s: none of its %d lines accessed shared memory here; its first line is %s%sline %d, the "
+      "first here is %s line %d",
       str_sanitise(r->arena, path), r->n_counted, str_sanitise(r->arena, there->file),
       *there->file ? " " : "", there->line, str_sanitise(r->arena, first->file), first->line);
   return false;

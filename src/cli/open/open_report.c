@@ -107,22 +107,18 @@ static const char *outcome_text(const OpenResult *r) {
     case PTX_DONE:
       return NULL;
     case PTX_STOPPED:
-      return "a block was stopped; the counts end there";
+      return "a block was stopped: its counts end there";
     case PTX_DEADLOCK:
-      return "every warp waits: the block does not end; the counts end there";
+      return "deadlock: every warp waits; the counts end there";
     case PTX_BUDGET:
-      return "the budget of instructions is used up; the counts end there";
+      return "the budget of instructions is used up (--budget); the counts end there";
   }
   return NULL;
 }
 
 static const char *left_out_text(const OpenResult *r) {
   const int64_t n = ptx_machine_findings_left_out(r->machine);
-  return n == 0 ? NULL
-                : arena_printf(r->arena,
-                               "findings at more pairs of lines than are kept: %" PRId64
-                               " times more something was found",
-                               n);
+  return n == 0 ? NULL : arena_printf(r->arena, "more findings than are kept: %" PRId64 " more", n);
 }
 
 static bool is_shared_access(const PtxInst *i) {
@@ -162,8 +158,7 @@ static const char *warning_text(const OpenResult *r) {
   const int n = never_ran(r, &first);
   if (n == 0) return NULL;
   return arena_printf(r->arena,
-                      "%d access%s to shared memory never ran, the first at %s: were the arguments "
-                      "meant so?",
+                      "%d shared-memory access%s never ran (first: %s). Check --launch and --arg.",
                       n, n == 1 ? "" : "es", first);
 }
 
@@ -172,8 +167,8 @@ static const char *approximation_text(const OpenResult *r) {
   return n == 0 ? NULL
                 : arena_printf(r->arena,
                                "%" PRId64
-                               " lane instructions are approximations on hardware (ex2, "
-                               "rcp, mma, ...): last bits may differ",
+                               " lane instructions are approximations in hardware (ex2, rcp, "
+                               "mma, ...): their last bits may differ",
                                n);
 }
 
@@ -239,7 +234,7 @@ static const char *chain_text(const OpenResult *r, const PtxLine *line) {
 static const char *counted_text(const OpenResult *r) {
   const int *grid = r->launch.grid;
   if (!r->counted || r->n_blocks == (int64_t)grid[0] * grid[1] * grid[2]) return NULL;
-  return "counted is of all blocks; --blocks all runs all of them here, too";
+  return "the profiler counted all blocks; --blocks all runs all of them here, too";
 }
 
 // ", together with k.cu:86": ptxas made copies of the line's accesses that it charges there.
@@ -320,7 +315,7 @@ void open_print_text(const OpenResult *r) {
   print_cures(r, "write ", "");
   const int n = ptx_machine_findings(r->machine);
   if (r->misfit) printf("\n%s\n", r->misfit);
-  printf("\n%s\n", n ? "findings" : "no race, no unwritten read, nothing out of bounds");
+  printf("\n%s\n", n ? "findings" : "no race, no unwritten read, no access out of bounds");
   for (int i = 0; i < n; i++) printf("  %s\n", finding_text(r, ptx_machine_finding(r->machine, i)));
   const char *notes[] = {left_out_text(r),      outcome_text(r), warning_text(r),
                          approximation_text(r), counted_text(r), r->why_not};

@@ -117,7 +117,9 @@ static PtxMachine *make_recorded(OpenResult *r, const OpenRequest *given, OpenBl
                                  Diags *diags) {
   const Capsule *capsule = r->text.capsule;
   if (given->launch || given->args.count) {
-    diag_add(diags, "usage", "a capsule has its launch and its arguments: no --launch, no --arg");
+    diag_add(diags, "usage",
+             "a capsule brings its launch and arguments: leave out --launch and "
+             "--arg");
     return NULL;
   }
   if (!open_capsule_launch(capsule, given->blocks, &r->launch, diags)) return NULL;
@@ -135,7 +137,7 @@ static PtxMachine *make_machine(OpenResult *r, const OpenRequest *given, OpenBlo
                                 Diags *diags) {
   if (r->text.capsule) return make_recorded(r, given, blocks, diags);
   if (!given->launch) {
-    Diag *diag = diag_add(diags, "usage", "--launch is missing: how %s is launched",
+    Diag *diag = diag_add(diags, "usage", "--launch is missing: the grid and block of %s",
                           ptx_signature_text(r->arena, r->kernel));
     diag->nearest = "--launch grid=1,block=128,smem=0";
     return NULL;
@@ -230,9 +232,9 @@ static void run_kernel(const OpenRequest *given, OpenResult *r, const OpenBlocks
 static bool can_compare(const OpenRequest *given, const Capsule *capsule, Diags *diags) {
   if (!given->compare || (capsule && capsule->ended)) return true;
   diag_add(diags, "usage", "--compare: %s",
-           !capsule ? "what a launch left stands in a capsule: gemmview record makes one"
-                    : "the capsule has not what its launch left: it did not end well, or its "
-                      "contents were not to be recorded");
+           !capsule ? "--compare needs a capsule: gemmview record makes one"
+                    : "the capsule has no memory from after its launch: the launch failed, or it "
+                      "was recorded without contents");
   return false;
 }
 

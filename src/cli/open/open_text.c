@@ -109,7 +109,7 @@ static OpenText compile_by_nvcc(Arena *arena, const char *nvcc, const char *path
   OpenText text = {.compiler = "nvcc", .status = CLI_COMPILE};
   const char *folder = tool_folder(arena);
   if (!folder) {
-    diag_add(diags, "file", "no folder for nvcc's output can be made: %s", strerror(errno));
+    diag_add(diags, "file", "cannot make a folder for the output of nvcc: %s", strerror(errno));
     return text;
   }
   const char *output = arena_printf(arena, "%s/kernel.ptx", folder);
@@ -122,9 +122,11 @@ static OpenText compile_by_nvcc(Arena *arena, const char *nvcc, const char *path
     text.ptx = open_read_file(arena, output, &text.bytes, diags);
   else
     diag_add(diags, "compile", "nvcc: %s",
-             !result.limited && *result.output
-                 ? arena_printf(arena, "it did not compile\n%s", str_sanitise(arena, result.output))
-                 : result.error);
+             !result.limited && *result.output ? arena_printf(arena,
+                                                              "it does not compile\n"
+                                                              "%s",
+                                                              str_sanitise(arena, result.output))
+                                               : result.error);
   size_t bytes = 0;
   Diags ignored = diags_new(arena);
   read_rule(arena, nvcc, open_read_file(arena, rule, &bytes, &ignored), &text);
@@ -170,15 +172,15 @@ static OpenText compile_by_nvrtc(Arena *arena, const char *path, Diags *diags) {
     text.status = CLI_MISSING;
     diag_add(
         diags, "compile",
-        "%s: there is no nvcc here; %s; a text without #include, or PTX (nvcc -ptx -lineinfo), "
-        "can be read",
-        str_sanitise(arena, path), found ? "NVRTC takes kernels alone" : why);
+        "%s: nvcc was not found; %s; without it, give a text without #include, or PTX (nvcc -ptx "
+        "-lineinfo)",
+        str_sanitise(arena, path), found ? "NVRTC compiles only kernels" : why);
     return text;
   }
   const char *log = "";
   text.ptx = ptx_by_nvrtc(arena, cuda, ptx_base_name(path), &log);
   text.bytes = text.ptx ? strlen(text.ptx) : 0;
-  if (!text.ptx) diag_add(diags, "compile", "NVRTC: it did not compile\n%s", log);
+  if (!text.ptx) diag_add(diags, "compile", "NVRTC: it does not compile\n%s", log);
   return text;
 }
 
@@ -214,8 +216,8 @@ static void take_capsule(Arena *arena, const char *path, OpenText *text, Diags *
   }
   text->status = CLI_MISSING;
   diag_add(diags, "capsule",
-           "%s is of %s, grid %dx%dx%d, block %dx%dx%d, %llu bytes of dynamic shared memory: there "
-           "is machine code alone of it, and PTX is what runs here",
+           "%s is a launch of %s, grid %dx%dx%d, block %dx%dx%d, %llu bytes of dynamic shared "
+           "memory: it has only machine code, and only PTX runs here",
            str_line(arena, path), str_line(arena, c->kernel), c->grid[0], c->grid[1], c->grid[2],
            c->block[0], c->block[1], c->block[2], (unsigned long long)c->smem);
 }

@@ -47,7 +47,7 @@ static const char *compile(Arena *arena, RecordMain *given, const char *nvcc, Di
   given->status = CLI_COMPILE;
   diag_add(diags, "compile", "nvcc: %s",
            !result.limited && *result.output
-               ? arena_printf(arena, "it did not compile\n%s", str_sanitise(arena, result.output))
+               ? arena_printf(arena, "it does not compile\n%s", str_sanitise(arena, result.output))
                : result.error);
   return NULL;
 }
@@ -77,8 +77,8 @@ static bool run(Arena *arena, RecordMain *given, const char *program, Diags *dia
   given->capsule = outcome.capsule;
   if (outcome.capsule) return true;
   given->status = CLI_NO;
-  diag_add(diags, "record", "%s ended with status %d, and there was no such launch to open",
-           given->source, outcome.status);
+  diag_add(diags, "record", "%s ended with status %d and made no such launch", given->source,
+           outcome.status);
   return false;
 }
 
@@ -86,12 +86,12 @@ bool record_main(Arena *arena, RecordMain *given, Diags *diags) {
   const char *nvcc = open_find_nvcc(arena);
   given->status = nvcc ? CLI_USAGE : CLI_MISSING;
   if (!nvcc) {
-    diag_add(diags, "compile", "--main: there is no nvcc here, which compiles a whole program");
+    diag_add(diags, "compile", "--main: nvcc was not found, and it must compile the program");
     return false;
   }
   given->folder = tool_folder(arena);
   if (!given->folder) {
-    diag_add(diags, "file", "no folder for nvcc's output can be made: %s", strerror(errno));
+    diag_add(diags, "file", "cannot make a folder for the output of nvcc: %s", strerror(errno));
     return false;
   }
   const char *program = compile(arena, given, nvcc, diags);

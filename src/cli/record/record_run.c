@@ -197,7 +197,7 @@ bool record_run(Arena *arena, const RecordRequest *request, RecordOutcome *out, 
   const char *real = request->cpu ? NULL : record_real_driver(arena);
   const char *folder = tool_folder(arena);
   if (!folder || !fill_folder(arena, request, real, folder)) {
-    diag_add(diags, "file", "no folder for the recording can be made: %s", strerror(errno));
+    diag_add(diags, "file", "cannot make a folder for the recording: %s", strerror(errno));
     if (folder) tool_folder_remove(folder);
     return false;
   }
@@ -208,7 +208,7 @@ bool record_run(Arena *arena, const RecordRequest *request, RecordOutcome *out, 
   signal(SIGINT, before);
   out->seen = read_seen(arena, folder);
   tool_folder_remove(folder);
-  if (child < 0) diag_add(diags, "file", "no process can be made: %s", strerror(errno));
+  if (child < 0) diag_add(diags, "file", "cannot start a process: %s", strerror(errno));
   if (child < 0 || !request->capsule) return child > 0;
   const char *path = with_process(arena, request->capsule, child);
   unlink(arena_printf(arena, "%s.%d.part", path, (int)child));

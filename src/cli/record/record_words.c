@@ -74,7 +74,7 @@ void record_print_launches(Arena *arena, const RecordOutcome *outcome) {
                            : ": ",
             row->note[0]   ? str_line(arena, row->note)
             : row->has_ptx ? ""
-                           : "no PTX was seen of it");
+                           : "its PTX was not found");
   }
 }
 
@@ -93,6 +93,6 @@ void record_print_capsule(Arena *arena, const char *path) {
           " bytes, contents of %" PRIu64 " of them%s%s\n",
           str_line(arena, path), record_demangled(arena, c->kernel), extents(arena, c->grid),
           extents(arena, c->block), n, c->n_memory, plural_s(c->n_memory), capsule_memory_bytes(c),
-          contents, c->ended ? ", and what the launch left" : "",
+          contents, c->ended ? ", and the memory after the launch" : "",
           c->ptx.at ? "" : "; there is no PTX of the kernel");
 }

@@ -164,7 +164,7 @@ static bool run_peer(Bench *bench, Participant *participant, int batch) {
   const BenchPeer *peer = bench->options->peer;
   if (!gpu_wait(bench->gpu)) return false;
   return peer->run(peer->context, bench->peer_row, batch, &participant->waited_ns) ||
-         gpu_refuse(bench->gpu, "the reference has ended while it was timed");
+         gpu_refuse(bench->gpu, "the reference ended while it was timed");
 }
 
 // Queues [flush] [spin] start, `batch` products, stop; does not wait.
@@ -390,8 +390,8 @@ static bool add_participants(Bench *bench) {
 static const char *method_text(const Bench *bench) {
   const char *how =
       bench->options->hot
-          ? "batches of 300 ms timed by events, in turns after a second of load, medians of times "
-            "and of the ratios of a round, cuBLAS's row chosen likewise"
+          ? "batches of 300 ms timed by events, in turns after a second of load; medians of "
+            "times and of the ratios of a round; cuBLAS's row chosen the same way"
           : "median of interleaved batches timed by events";
   return arena_printf(
       bench->arena,
@@ -433,10 +433,10 @@ static bool check_inputs(Bench *bench) {
   Diags diags = diags_new(bench->arena);
   if (bench->options->hot && bench->options->flush_l2)
     return stop(bench,
-                "what is timed hot has its operands in the L2 where they fit; with the L2 "
-                "flushed before each product nothing is hot");
+                "hot timing keeps operands in L2, cold timing flushes L2 before each product: "
+                "choose one");
   if (bench->options->hot && bench->options->brief)
-    return stop(bench, "turns are either hot or brief");
+    return stop(bench, "choose hot or brief turns, not both");
   for (int i = 0; i < bench->n_inputs; i++) {
     if (!plan_check(bench->inputs[i].plan, &diags)) return stop(bench, diags.first->text);
     if (!plan_same_problem(bench->inputs[0].plan, bench->inputs[i].plan))

@@ -58,8 +58,7 @@ static const char *find_folder(Arena *arena, bool *shared, const char **error) {
     return folder;
   }
   *error =
-      "no folder for the lock: none of GEMMVIEW_CLASSROOM, XDG_RUNTIME_DIR, XDG_STATE_HOME and "
-      "HOME names one";
+      "no folder for the lock: set GEMMVIEW_CLASSROOM, XDG_RUNTIME_DIR, XDG_STATE_HOME or HOME";
   return NULL;
 }
 
@@ -74,13 +73,13 @@ static bool check_folder(Arena *arena, const char *folder, bool shared, const ch
   }
   if (status.st_mode & S_IWOTH) {
     *error = arena_printf(arena,
-                          "the lock's folder %s is writable for everybody; use one that only a "
-                          "group may write to (chmod 3770)",
+                          "everybody can write to the lock's folder %s; let only a group write "
+                          "to it (chmod 3770)",
                           folder);
     return false;
   }
   if (access(folder, W_OK | X_OK) != 0) {
-    *error = arena_printf(arena, "the lock's folder %s is not writable for this user", folder);
+    *error = arena_printf(arena, "this user cannot write to the lock's folder %s", folder);
     return false;
   }
   return true;

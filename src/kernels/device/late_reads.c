@@ -88,7 +88,7 @@ static const struct {
   const char *name;
   bool must_hold;
 } rows[LATE_N] = {
-    [LATE_NOBODY_FENCES] = {"nobody fences", false},
+    [LATE_NOBODY_FENCES] = {"no thread fences", false},
     [LATE_READERS_FENCE] = {"the readers fence", true},
     [LATE_ASKER_FENCES] = {"the asking thread fences", true},
     [LATE_ASKER_WAITS] = {"the asking thread waits as long", false},

@@ -80,7 +80,8 @@ static bool settle_clusters(Gpu *gpu, GpuProgram *program, int i) {
   const CuLaunchConfig config = cluster_launch(gpu, program, i, &attribute);
   int status = gpu->cuda->cuOccupancyMaxActiveClusters(&clusters, program->functions[i], &config);
   if (!gpu_check(gpu, status, "cuOccupancyMaxActiveClusters")) return false;
-  if (clusters < 1) return gpu_refuse(gpu, "no cluster of %s fits", program->plan->kernels[i].name);
+  if (clusters < 1)
+    return gpu_refuse(gpu, "no cluster of %s fits on the GPU", program->plan->kernels[i].name);
   *grid = min64(*grid, (int64_t)clusters * together);
   return true;
 }
@@ -132,8 +133,8 @@ static bool settle_stamps(Gpu *gpu, GpuProgram *program, int i) {
   const int64_t block = program->plan->traced;
   if (!takes(kernel, PLAN_ARG_STAMPS)) return true;
   if (block >= program->grid_x[i])
-    return gpu_refuse(gpu, "block %lld is to be traced, but %s is launched with %lld blocks",
-                      (long long)block, kernel->name, (long long)program->grid_x[i]);
+    return gpu_refuse(gpu, "block %lld cannot be traced: %s has only %lld blocks", (long long)block,
+                      kernel->name, (long long)program->grid_x[i]);
   program->traced_blocks = gpu_cluster_blocks(kernel);
   program->number[LAUNCH_TRACED] = (int)block / program->traced_blocks;
   return gpu_alloc(gpu, &program->made[LAUNCH_STAMPS],

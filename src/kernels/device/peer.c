@@ -69,6 +69,6 @@ bool peer_choose(Arena *arena, Gpu *gpu, const Plan *plan, const BenchPeer *peer
   out->ok = best >= 0;
   if (!out->ok && !out->error)
     out->error = out->verify.ran && !out->verify.ok ? verify_sentence(arena, &out->verify)
-                                                    : "it computes nothing here";
+                                                    : "it does not compute here";
   return out->ok;
 }

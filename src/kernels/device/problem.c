@@ -56,7 +56,7 @@ static bool multiply_f64(Gpu *gpu, const Plan *plan) {
                      k = (unsigned long long)plan->k;
   int64_t blocks = ((plan->m + 63) / 64) * ((plan->n + 63) / 64);
   if (blocks > INT32_MAX)
-    return gpu_refuse(gpu, "C of %lld × %lld is too large to be checked", (long long)plan->m,
+    return gpu_refuse(gpu, "C of %lld × %lld is too large for a check", (long long)plan->m,
                       (long long)plan->n);
   CuDevicePtr sfa = problem->sfa.data, sfb = problem->sfb.data;
   int scale_type = (int)plan_scale_type(plan->operand_type);
@@ -77,7 +77,7 @@ static bool attend_f64(Gpu *gpu, const Plan *plan) {
                      dim = (unsigned long long)plan->k;
   double alpha = (double)plan_alpha(plan);
   if (plan_rows(plan) > INT32_MAX || plan->k > THREADS)
-    return gpu_refuse(gpu, "%lld queries of a head dimension of %lld are too many to be checked",
+    return gpu_refuse(gpu, "%lld queries of a head dimension of %lld are too many for a check",
                       (long long)plan_rows(plan), (long long)plan->k);
   void *parameters[] = {&q,       &k,    &v,   &expected, &magnitude, &type,
                         &queries, &keys, &dim, &causal,   &alpha};

@@ -424,11 +424,11 @@ static void tell(Arena *arena, const ReferenceState *state, BenchReference *out)
 bool reference_choose(Arena *arena, Gpu *gpu, const Plan *plan, bool hot, BenchReference *out) {
   *out = (BenchReference){0};
   if (plan_is_attention(plan)) {
-    out->error = "cuBLAS multiplies matrices, and has no attention";
+    out->error = "cuBLAS has no attention";
     return false;
   }
   if (plan_scale_elements(plan->operand_type)) {
-    out->error = "cuBLAS takes factors in tiles of 128 x 4, in which these do not lie";
+    out->error = "cuBLAS needs factors in tiles of 128 x 4, and these are not";
     return false;
   }
   if (gpu->reference && gpu->reference->hot != hot) reference_release(gpu);

@@ -28,7 +28,7 @@ static const int map_types[PLAN_N_TYPES] = {
 
 bool gpu_can_map(Gpu *gpu, const Plan *plan) {
   return plan->n_maps == 0 || gpu->cuda->cuTensorMapEncodeTiled ||
-         gpu_refuse(gpu, "this driver makes no tensor maps; CUDA 12.0's is the first that does");
+         gpu_refuse(gpu, "this driver makes no tensor maps: CUDA 12.0 or later is needed");
 }
 
 static bool encode(Gpu *gpu, const PlanMap *from, GpuMap *map) {

@@ -78,7 +78,7 @@ static const LibraryRow library_rows[DL_N] = {
                   nvrtc_symbols,
                   &nvrtc_api},
     [DL_CUBLAS] = {"cuBLAS",
-                   "is the reference that kernels are timed against",
+                   "is timed beside the kernels as the reference",
                    "install the CUDA toolkit, or point GEMMVIEW_CUDA at one",
                    {"libcublas.so.13", "libcublas.so.12", "libcublas.so"},
                    false,
@@ -266,7 +266,7 @@ static const void *library_get(DlLibrary library, const char **error) {
       snprintf(errors[library], sizeof errors[library], "%s (%s) was not found: %s", row->name,
                row->sonames[0], row->remedy);
     else if (missing)
-      snprintf(errors[library], sizeof errors[library], "%s is too old: it has no %s",
+      snprintf(errors[library], sizeof errors[library], "%s is too old: it does not have %s",
                paths[library], missing);
     entry->found = handle && !missing;
   }

@@ -306,8 +306,8 @@ static CompileResult *compile(Job *job, CompileStage stage) {
   if (status != NVRTC_SUCCESS) {
     const char *why = job->api->nvrtcGetErrorString(status);
     return fail(result, name,
-                arena_printf(job->arena, "%s refused the text (%s); its log says why",
-                             result->compiler, why ? why : "unknown error"));
+                arena_printf(job->arena, "%s refused the text (%s): see its log", result->compiler,
+                             why ? why : "unknown error"));
   }
   if (!take_ptx(job) || (cubin && !take_cubin(job)))
     return fail(result, name, arena_printf(job->arena, "%s gave no %s", result->compiler, name));
@@ -339,7 +339,7 @@ CompileResult *nvrtc_compile(Arena *arena, const Plan *plan, CompileStage stage)
   if (nvrtc_reads_files(plan->cuda, &line))
     return fail(
         result, "input",
-        arena_printf(arena, "line %d reads another file, or might; a kernel's text stands alone",
+        arena_printf(arena, "line %d may read another file; the text of a kernel must be complete",
                      line));
   const char *error = NULL, *supported = "";
   Job job = {arena, dl_nvrtc(&error), plan, result, NULL};

@@ -225,7 +225,7 @@ static void check_maps(const Plan *plan, Diags *diags) {
     const char *name = arg_names[PLAN_ARG_MAP + i];
     check_box(map, name, diags);
     if (map->buffer >= PLAN_N_BUFFERS)
-      diag_add(diags, "plan", "%s: %s is no buffer", name, arg_names[map->buffer]);
+      diag_add(diags, "plan", "%s: %s is not a buffer", name, arg_names[map->buffer]);
     else
       check_matrix_of_map(plan, map, name, diags);
   }
@@ -304,7 +304,7 @@ static void check_type(Diags *diags, const char *what, PlanType type, int use,
                                          [PLAN_NVFP4] = PLAN_OPERAND,
                                          [PLAN_S32] = PLAN_SUM | PLAN_OUTPUT};
   if (uses[type] & use) return;
-  diag_add(diags, "plan", "%s is no type of %s; f16, f32, f64%s are", type_names[type], what,
+  diag_add(diags, "plan", "%s is not a type of %s: use f16, f32, f64%s", type_names[type], what,
            instead);
 }
 
@@ -320,7 +320,7 @@ static void check_types(const Plan *plan, Diags *diags) {
   bool whole = plan->operand_type == PLAN_S8;
   if (whole != (plan->accumulate_type == PLAN_S32) || whole != (plan->output_type == PLAN_S32))
     diag_add(diags, "plan",
-             "s8 operands, and they alone, have s32 sums and an s32 output; here %s, %s, %s",
+             "s8 operands, and no others, have s32 sums and an s32 output; here %s, %s, %s",
              type_names[plan->operand_type], type_names[plan->accumulate_type],
              type_names[plan->output_type]);
 }
@@ -330,11 +330,11 @@ bool plan_check(const Plan *plan, Diags *diags) {
   if (!plan->cuda || !plan->cuda[0] || strlen(plan->cuda) > CUDA_TEXT_MAX)
     diag_add(diags, "plan", "the CUDA text must have 1 to %d bytes", (int)CUDA_TEXT_MAX);
   if (!is_arch(plan->arch))
-    diag_add(diags, "plan", "arch \"%.40s\" is none; one looks like sm_90a",
+    diag_add(diags, "plan", "arch \"%.40s\" is not one; write it like sm_90a",
              plan->arch ? str_sanitise(diags->arena, plan->arch) : "");
   const char *opt = plan->ptxas_opt;
   if (opt && *opt && (!strchr("0123", *opt) || opt[1]))
-    diag_add(diags, "plan", "ptxas_opt \"%.40s\" is none; they are 0 to 3",
+    diag_add(diags, "plan", "ptxas_opt \"%.40s\": the levels are 0 to 3",
              str_sanitise(diags->arena, opt));
   check_range(diags, "m", plan->m, 1, extent_max);
   check_range(diags, "n", plan->n, 1, extent_max);

@@ -93,12 +93,12 @@ static ToolResult judge(Arena *arena, const char *tool, int status, const char *
                         double deadline_s) {
   ToolResult result = {.output = output, .limited = true};
   if (status == -1) {
-    result.error = arena_printf(arena, "%s was ended at its deadline of %g s", tool, deadline_s);
+    result.error = arena_printf(arena, "%s was stopped at its deadline of %g s", tool, deadline_s);
     return result;
   }
   if (status != 0 && lacked_memory(output)) {
-    result.error = arena_printf(arena, "%s needs more memory than the %.1f GiB it may use here",
-                                tool, (double)tool_memory_bytes() / (1 << 30));
+    result.error = arena_printf(arena, "%s needs more memory than its limit of %.1f GiB", tool,
+                                (double)tool_memory_bytes() / (1 << 30));
     return result;
   }
   result.limited = false;

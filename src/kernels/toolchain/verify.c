@@ -83,7 +83,7 @@ void verify_size_map(const Plan *plan, VerifyResult *result) {
 const char *verify_sentence(Arena *arena, const VerifyResult *result) {
   if (!result->ran) return "not verified";
   if (result->ok)
-    return arena_printf(arena, "all %lld cells right, the worst at %.2f of its bound",
+    return arena_printf(arena, "all %lld cells right, the largest error at %.2f of its bound",
                         (long long)result->n_cells, result->worst);
   Str text = str_new(arena);
   str_printf(&text, "%lld of %lld cells wrong", (long long)result->n_wrong,

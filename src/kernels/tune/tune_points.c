@@ -285,7 +285,7 @@ static void row_point(Tune *tune, Field *field, const HistoryRow *row, Pooled *p
   take_count(point, &row->compiled);
   point->predicted_ns = tune_expected_ns(field, &point->terms);
   point->time_ns = right ? row->time_ns : 0;
-  point->error = right ? NULL : "not right, or not run, when it was tried before";
+  point->error = right ? NULL : "wrong, or not run, in an earlier try";
   point->tflops = right ? field->flop / row->time_ns * 1e-3 : 0;
   if (field->told.cublas_ns == 0) field->told.cublas_ns = row->cublas_time_ns;
   const TuneState failed = str_equal(row->status, "wrong") ? TUNE_WRONG : TUNE_FAILED;
@@ -362,7 +362,7 @@ Field *tune_field_new(Tune *tune, const Device *device) {
   for (int i = 0; i < field->n_islands; i++) field->island[i] = i;
   const Target *target = device_target(&field->told.targets, device);
   if (!target) {
-    field->told.error = arena_printf(tune->arena, "no row of the table stands for the GPU \"%s\"",
+    field->told.error = arena_printf(tune->arena, "the table has no row for the GPU \"%s\"",
                                      str_sanitise(tune->arena, device->name));
     return field;
   }

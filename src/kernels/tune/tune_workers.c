@@ -48,7 +48,7 @@ static void give_field(Tune *tune, int index, const Device *device) {
   TuneWorker *worker = &tune->worker[index];
   const int field = find_field(tune, device);
   if (field < 0) {
-    tune_lose_worker(tune, index, "there are too many kinds of GPU");
+    tune_lose_worker(tune, index, "too many kinds of GPU");
     return;
   }
   if (field != worker->field) hand_on_compiled(tune, index);

@@ -425,7 +425,7 @@ const char *const *client_split_command(Arena *arena, const char *text, Diags *d
     words[n++] = word.text;
   }
   if (n > 0) return words;
-  diag_add(diags, "usage", "--worker \"\": a command is due, such as ssh box gemmview worker");
+  diag_add(diags, "usage", "--worker \"\": give a command, such as ssh box gemmview worker");
   return NULL;
 }
 

@@ -304,9 +304,9 @@ static bool on_line(Client *client, Worker *worker, const char *line, size_t n) 
   if (ok && (worker->said_hello || said.kind == MESSAGE_HELLO))
     return on_message(client, worker, &said);
   if (!worker->said_hello && worker->n_banner_lines++ < BANNER_LINES) return true;
-  const char *what = ok ? "more than a banner before its hello" : diags.first->text;
+  const char *what = ok ? "sent more than a banner before its hello" : diags.first->text;
   worker_died(client, worker, ERROR_PROTOCOL,
-              arena_printf(client->arena, "said what is no message: %.160s", what));
+              arena_printf(client->arena, "sent a line that is not a message: %.160s", what));
   return false;
 }
 
@@ -333,7 +333,7 @@ static void read_worker(Client *client, Worker *worker) {
     if (!there) return;
   }
   if (status == LINE_TOO_LONG)
-    worker_died(client, worker, ERROR_PROTOCOL, "said a line of more than 64 MiB");
+    worker_died(client, worker, ERROR_PROTOCOL, "sent a line of more than 64 MiB");
   else if (got == 0)
     worker_ended(client, worker);
 }
@@ -419,7 +419,7 @@ static void supersede(Client *client) {
     next = at->next;
     if (at->keep) continue;
     flight_list_remove(&client->pending, at);
-    fail_flight(client, at, -1, ERROR_SUPERSEDED, "a newer compile made this one stale");
+    fail_flight(client, at, -1, ERROR_SUPERSEDED, "a newer compile cancelled this one");
   }
   for (int i = 0; client->n_workers > 1 && i < client->n_workers; i++)
     for (Flight *at = client->workers[i].flights.first; at; at = at->next)
@@ -473,17 +473,19 @@ static void check_worker(Client *client, Worker *worker) {
   const int limit_ms = worker->said_hello ? client->silence_ms : client->hello_ms;
   const Flight *late = overdue(client, worker);
   if (late) {
-    snprintf(how, sizeof how, "did not end request %lld by its deadline of %.1f s and was ended",
+    snprintf(how, sizeof how, "did not end request %lld by its deadline of %.1f s and was stopped",
              (long long)late->id, (double)late->deadline_ms / 1000);
     worker_died(client, worker, ERROR_TIMEOUT, how);
   } else if (worker->said_hello && !worker->told_machine &&
              client->now_ms - worker->hello_at > client->machine_ms) {
-    snprintf(how, sizeof how, "said hello, and for %.1f s nothing of its machine, and was ended",
+    snprintf(how, sizeof how,
+             "said hello but nothing about its machine for %.1f s, and was "
+             "stopped",
              (double)client->machine_ms / 1000);
     worker->n_failures = ATTEMPTS;
     worker_died(client, worker, ERROR_WORKER, how);
   } else if (client->now_ms - worker->heard_at > limit_ms) {
-    snprintf(how, sizeof how, "said nothing for %.1f s and was ended", (double)limit_ms / 1000);
+    snprintf(how, sizeof how, "sent nothing for %.1f s and was stopped", (double)limit_ms / 1000);
     // A worker that ran all that time and got no further has had its chance: the client does not
     // wait for it three times.
     if (!worker->told_machine) worker->n_failures = ATTEMPTS;

@@ -188,7 +188,7 @@ static bool check_wants(Job *job, const Message *ask) {
     size_t n = strcspn(at, ",");
     if (find_want(at, n)) continue;
     say_error(job, ask->id, ERROR_PROTOCOL,
-              arena_printf(job->arena, "want: \"%.*s\" is none of ptx, cubin, code, clock, sass",
+              arena_printf(job->arena, "want: \"%.*s\" is not one of ptx, cubin, code, clock, sass",
                            (int)n, at));
     return false;
   }

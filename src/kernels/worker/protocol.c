@@ -163,7 +163,7 @@ static bool read_string(const Reading *reading, const FieldRow *row, const JsonV
   if (!json_read_string(value, &text, reading->diags)) return false;
   size_t n = strlen(text);
   if ((double)n < row->lo || (double)n > row->hi) {
-    json_diag(reading->diags, value, "%zu bytes of text, allowed are %.0f … %.0f", n, row->lo,
+    json_diag(reading->diags, value, "%zu bytes of text; %.0f to %.0f are allowed", n, row->lo,
               row->hi);
     return false;
   }
@@ -181,7 +181,7 @@ static bool read_error(const Reading *reading, const JsonValue *value, ErrorKind
     *out = (ErrorKind)i;
     return true;
   }
-  json_diag(reading->diags, value, "there is no error of that kind");
+  json_diag(reading->diags, value, "unknown kind of error");
   return false;
 }
 
@@ -266,7 +266,7 @@ static bool read_member(const Reading *reading, const MessageRow *row, const cha
   if (str_equal(key, "type")) return true;
   int field = find_field(key, row->must | row->may);
   if (field < 0) {
-    json_diag(reading->diags, value, "a \"%s\" message has no such member", row->name);
+    json_diag(reading->diags, value, "a \"%s\" message does not have this member", row->name);
     return false;
   }
   void *at = (char *)out + field_rows[field].offset;

@@ -75,7 +75,7 @@ static const RecordField compile_fields[] = {
 static const Record compile_record = RECORD_OF(CompileResult, compile_fields);
 
 static const RecordField verify_fields[] = {
-    RECORD_FIELD(VerifyResult, ran, RECORD_BOOL, "C was compared with what it has to be"),
+    RECORD_FIELD(VerifyResult, ran, RECORD_BOOL, "C was compared with the right result"),
     RECORD_FIELD(VerifyResult, ok, RECORD_BOOL, "every cell was right"),
     RECORD_FIELD(VerifyResult, tolerance, RECORD_DOUBLE,
                  "bounds are this times the product of the absolute values of A and B"),
@@ -83,17 +83,17 @@ static const RecordField verify_fields[] = {
                  "largest error of a cell over its bound; null: there is no number"),
     RECORD_FIELD(VerifyResult, error, RECORD_MEASURE,
                  "largest error of a cell over the product of the absolute values of A and B"),
-    RECORD_FIELD(VerifyResult, rms, RECORD_MEASURE, "root of the mean square of such errors"),
+    RECORD_FIELD(VerifyResult, rms, RECORD_MEASURE, "root mean square of these errors"),
     RECORD_FIELD(VerifyResult, n_cells, RECORD_INT64, "cells that were compared"),
     RECORD_FIELD(VerifyResult, n_wrong, RECORD_INT64, "cells that are wrong"),
-    RECORD_FIELD(VerifyResult, n_unwritten, RECORD_INT64, "cells that nobody wrote"),
+    RECORD_FIELD(VerifyResult, n_unwritten, RECORD_INT64, "cells that were never written"),
     RECORD_FIELD(VerifyResult, n_outside, RECORD_INT64,
                  "words beside C in memory that were written"),
     RECORD_FIELD(VerifyResult, first_row, RECORD_INT64, "row of the first wrong cell"),
     RECORD_FIELD(VerifyResult, first_col, RECORD_INT64, "column of the first wrong cell"),
-    RECORD_FIELD(VerifyResult, first_got, RECORD_FINITE, "what it holds; null: no number"),
-    RECORD_FIELD(VerifyResult, first_expected, RECORD_DOUBLE, "what it has to hold"),
-    RECORD_FIELD(VerifyResult, first_bound, RECORD_DOUBLE, "how far off it may be"),
+    RECORD_FIELD(VerifyResult, first_got, RECORD_FINITE, "its value; null: not a number"),
+    RECORD_FIELD(VerifyResult, first_expected, RECORD_DOUBLE, "the right value"),
+    RECORD_FIELD(VerifyResult, first_bound, RECORD_DOUBLE, "its allowed error"),
     RECORD_FIELD(VerifyResult, map_rows, RECORD_INT, "rows of the map of wrong cells"),
     RECORD_FIELD(VerifyResult, map_cols, RECORD_INT, "columns of the map"),
     RECORD_FIELD(VerifyResult, map_tile_m, RECORD_INT64, "rows of C of a cell of the map"),
@@ -110,7 +110,7 @@ static const RecordField timing_fields[] = {
     RECORD_FIELD(Timing, p25_ns, RECORD_POSITIVE, "first quartile, in nanoseconds"),
     RECORD_FIELD(Timing, p75_ns, RECORD_POSITIVE, "third quartile, in nanoseconds"),
     RECORD_FIELD(Timing, p90_ns, RECORD_POSITIVE, "ninetieth percentile, in nanoseconds"),
-    RECORD_FIELD(Timing, n_samples, RECORD_INT, "times that were taken"),
+    RECORD_FIELD(Timing, n_samples, RECORD_INT, "number of times taken"),
     RECORD_FIELD(Timing, launches_per_sample, RECORD_INT, "launches that share a time"),
 };
 static const Record timing_record = RECORD_OF(Timing, timing_fields);
@@ -121,23 +121,22 @@ static const RecordField state_fields[] = {
     RECORD_FIELD(GpuState, memory_mhz, RECORD_COUNT, "clock of the memory, in MHz"),
     RECORD_FIELD(GpuState, temperature_c, RECORD_COUNT, "temperature, in degrees Celsius"),
     RECORD_FIELD(GpuState, power_w, RECORD_MEASURE, "power, in watts"),
-    RECORD_FIELD(GpuState, throttle_reasons, RECORD_INT64,
-                 "bits of NVML, why clocks are held down"),
-    RECORD_FIELD(GpuState, throttled, RECORD_BOOL, "clocks are held down"),
-    RECORD_FIELD(GpuState, throttle_text, RECORD_MAYBE_TEXT, "why, in words"),
+    RECORD_FIELD(GpuState, throttle_reasons, RECORD_INT64, "reasons for low clocks, bits of NVML"),
+    RECORD_FIELD(GpuState, throttled, RECORD_BOOL, "clocks are reduced"),
+    RECORD_FIELD(GpuState, throttle_text, RECORD_MAYBE_TEXT, "the reason, in words"),
 };
 static const Record state_record = RECORD_OF(GpuState, state_fields);
 
 static const RecordField entry_fields[] = {
-    RECORD_FIELD(BenchEntry, label, RECORD_MAYBE_TEXT, "what it was called"),
-    RECORD_FIELD(BenchEntry, ok, RECORD_BOOL, "it is right and was timed"),
-    RECORD_FIELD(BenchEntry, error, RECORD_MAYBE_TEXT, "why not"),
-    RECORD_STRUCT(BenchEntry, verify, verify_record, "how C was compared"),
+    RECORD_FIELD(BenchEntry, label, RECORD_MAYBE_TEXT, "its name"),
+    RECORD_FIELD(BenchEntry, ok, RECORD_BOOL, "it is correct and was timed"),
+    RECORD_FIELD(BenchEntry, error, RECORD_MAYBE_TEXT, "the reason why not"),
+    RECORD_STRUCT(BenchEntry, verify, verify_record, "the comparison of C"),
     RECORD_STRUCT(BenchEntry, time, timing_record, "times of a launch"),
     RECORD_FIELD(BenchEntry, tflops, RECORD_POSITIVE, "speed in TFLOP/s"),
     RECORD_FIELD(BenchEntry, ratio, RECORD_POSITIVE, "speed as a share of the reference library's"),
-    RECORD_FIELD(BenchEntry, ratio_min, RECORD_POSITIVE, "the least such share within a round"),
-    RECORD_FIELD(BenchEntry, ratio_max, RECORD_POSITIVE, "the largest such share within a round"),
+    RECORD_FIELD(BenchEntry, ratio_min, RECORD_POSITIVE, "the lowest such share of a round"),
+    RECORD_FIELD(BenchEntry, ratio_max, RECORD_POSITIVE, "the highest such share of a round"),
     RECORD_FIELD(BenchEntry, blocks_per_sm, RECORD_COUNT,
                  "blocks that one SM holds at a time, by the driver"),
     RECORD_FIELD(BenchEntry, registers, RECORD_COUNT, "registers of a thread, by the driver"),
@@ -147,12 +146,12 @@ static const RecordField entry_fields[] = {
 static const Record entry_record = RECORD_OF(BenchEntry, entry_fields);
 
 static const RecordField reference_fields[] = {
-    RECORD_FIELD(BenchReference, ok, RECORD_BOOL, "it is right and was timed"),
-    RECORD_FIELD(BenchReference, error, RECORD_MAYBE_TEXT, "why not"),
-    RECORD_FIELD(BenchReference, name, RECORD_MAYBE_TEXT, "which of its kernels the library ran"),
+    RECORD_FIELD(BenchReference, ok, RECORD_BOOL, "it is correct and was timed"),
+    RECORD_FIELD(BenchReference, error, RECORD_MAYBE_TEXT, "the reason why not"),
+    RECORD_FIELD(BenchReference, name, RECORD_MAYBE_TEXT, "the kernel that the library ran"),
     RECORD_FIELD(BenchReference, library, RECORD_MAYBE_TEXT, "the library and its version"),
     RECORD_FIELD(BenchReference, n_candidates, RECORD_INT, "kernels of it that were tried"),
-    RECORD_STRUCT(BenchReference, verify, verify_record, "how its C was compared"),
+    RECORD_STRUCT(BenchReference, verify, verify_record, "the comparison of its C"),
     RECORD_STRUCT(BenchReference, time, timing_record, "times of a launch"),
     RECORD_FIELD(BenchReference, tflops, RECORD_POSITIVE, "speed in TFLOP/s"),
 };
@@ -160,7 +159,7 @@ static const Record reference_record = RECORD_OF(BenchReference, reference_field
 
 static const RecordField bench_fields[] = {
     RECORD_FIELD(BenchResult, ok, RECORD_BOOL, "all went well"),
-    RECORD_FIELD(BenchResult, error, RECORD_MAYBE_TEXT, "why not"),
+    RECORD_FIELD(BenchResult, error, RECORD_MAYBE_TEXT, "the reason why not"),
     RECORD_FIELD(BenchResult, poisoned, RECORD_BOOL, "the context of the GPU was lost"),
     RECORD_FIELD(BenchResult, cancelled, RECORD_BOOL, "it was called off"),
     RECORD_MANY(BenchResult, RECORD_ARRAY, "entries", entries, n_entries, BENCH_MAX_PLANS,
@@ -175,16 +174,16 @@ static const RecordField bench_fields[] = {
     RECORD_FIELD(BenchResult, verify_ms, RECORD_MEASURE,
                  "milliseconds that the comparison took, on the wall clock"),
     RECORD_FIELD(BenchResult, total_ms, RECORD_MEASURE, "milliseconds in all, on the wall clock"),
-    RECORD_FIELD(BenchResult, seed, RECORD_INT64, "what the inputs were drawn by"),
+    RECORD_FIELD(BenchResult, seed, RECORD_INT64, "the seed of the inputs"),
     RECORD_FIELD(BenchResult, m, RECORD_INT64, "rows of C"),
     RECORD_FIELD(BenchResult, n, RECORD_INT64, "columns of C"),
     RECORD_FIELD(BenchResult, k, RECORD_INT64, "terms of a sum"),
     RECORD_FIELD(BenchResult, gpu, RECORD_MAYBE_TEXT, "the GPU, as its driver names it"),
-    RECORD_FIELD(BenchResult, gpu_uuid, RECORD_MAYBE_TEXT, "that very GPU"),
+    RECORD_FIELD(BenchResult, gpu_uuid, RECORD_MAYBE_TEXT, "the UUID of that GPU"),
     RECORD_FIELD(BenchResult, driver, RECORD_MAYBE_TEXT, "version of the driver"),
     RECORD_FIELD(BenchResult, cuda, RECORD_MAYBE_TEXT, "version of CUDA"),
     RECORD_FIELD(BenchResult, date, RECORD_MAYBE_TEXT, "when, in UTC"),
-    RECORD_FIELD(BenchResult, method, RECORD_MAYBE_TEXT, "how it was timed, a sentence"),
+    RECORD_FIELD(BenchResult, method, RECORD_MAYBE_TEXT, "the method of timing, in words"),
 };
 const Record bench_result_record = RECORD_OF(BenchResult, bench_fields);
 
@@ -220,12 +219,13 @@ static const RecordField trace_fields[] = {
 static const Record trace_record = RECORD_OF(TraceResult, trace_fields);
 
 static const RecordField sass_line_fields[] = {
-    RECORD_FIELD(SassLine, kernel, RECORD_TEXT, "the kernel it is of"),
+    RECORD_FIELD(SassLine, kernel, RECORD_TEXT, "the kernel of the instruction"),
     RECORD_FIELD(SassLine, text, RECORD_TEXT, "the instruction"),
-    RECORD_FIELD(SassLine, opcode, RECORD_MAYBE_TEXT, "its name; null: the line is none"),
+    RECORD_FIELD(SassLine, opcode, RECORD_MAYBE_TEXT,
+                 "its name; null: the line is not an "
+                 "instruction"),
     RECORD_FIELD(SassLine, address, RECORD_COUNT, "its address in the kernel"),
-    RECORD_FIELD(SassLine, cuda_line, RECORD_COUNT,
-                 "line of gemmview cuda that it is from; null: not known"),
+    RECORD_FIELD(SassLine, cuda_line, RECORD_COUNT, "its line in gemmview cuda; null: not known"),
     RECORD_FIELD(SassLine, live_registers, RECORD_COUNT, "registers that hold a value there"),
 };
 static const Record sass_line_record = RECORD_OF(SassLine, sass_line_fields);
@@ -233,13 +233,13 @@ static const Record sass_line_record = RECORD_OF(SassLine, sass_line_fields);
 static const RecordField sass_count_fields[] = {
     RECORD_FIELD(SassCount, kernel, RECORD_TEXT, "the kernel"),
     RECORD_FIELD(SassCount, opcode, RECORD_TEXT, "the instruction"),
-    RECORD_FIELD(SassCount, count, RECORD_INT, "how often it stands there"),
+    RECORD_FIELD(SassCount, count, RECORD_INT, "how often it occurs"),
 };
 static const Record sass_count_record = RECORD_OF(SassCount, sass_count_fields);
 
 static const RecordField sass_fields[] = {
     RECORD_FIELD(SassResult, ok, RECORD_BOOL, "it was disassembled"),
-    RECORD_FIELD(SassResult, error, RECORD_MAYBE_TEXT, "why not"),
+    RECORD_FIELD(SassResult, error, RECORD_MAYBE_TEXT, "the reason why not"),
     RECORD_FIELD(SassResult, tool, RECORD_MAYBE_TEXT, "the disassembler"),
     RECORD_MANY(SassResult, RECORD_LIST, "counts", counts, n_counts, SASS_COUNTS_MAX,
                 &sass_count_record, "instructions of each kernel, counted"),

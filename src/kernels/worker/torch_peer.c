@@ -83,15 +83,15 @@ static const char *fault_of(const Plan *plan) {
   if (plan->operand_type != PLAN_F16 && plan->operand_type != PLAN_BF16)
     return "torch's fused attention takes f16 and bf16";
   if (plan->causal && plan->m != plan->n)
-    return "torch counts a causal mask from the first key, we from the last";
+    return "torch's causal mask begins at the first key, gemmview's ends at the last";
   return NULL;
 }
 
 static const char *why_not(TorchPeer *torch, Arena *arena) {
   process_read_words(&torch->process);
   const char *words = torch->process.words;
-  return words[0] ? arena_printf(arena, "python3 says nothing but \"%.200s\"", words)
-                  : "python3 says nothing";
+  return words[0] ? arena_printf(arena, "python3 printed only \"%.200s\"", words)
+                  : "python3 printed nothing";
 }
 
 static bool start(TorchPeer *torch, Arena *arena) {

@@ -240,7 +240,7 @@ static void write_to_child(Slot *slot) {
 
 static void on_request(Server *server, const Message *ask, const char *line, size_t n) {
   if (find_request(server, ask->id)) {
-    say_error(server, 0, ERROR_PROTOCOL, "this id is in use by another request");
+    say_error(server, 0, ERROR_PROTOCOL, "another request uses this id");
     return;
   }
   if (server->n_requests >= WORKER_REQUESTS_MAX) {

@@ -189,6 +189,6 @@ void compile_supersede(Server *server, const Request *newer) {
     next = at->next;
     if (at == newer || at->kind != MESSAGE_COMPILE || at->keep) continue;
     drop_stale(server, at);
-    request_fail(server, at, ERROR_SUPERSEDED, "a newer compile made this one stale");
+    request_fail(server, at, ERROR_SUPERSEDED, "a newer compile cancelled this one");
   }
 }

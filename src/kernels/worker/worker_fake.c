@@ -195,7 +195,7 @@ static void simulate_compile(Fake *fake, const Plan *plan, int64_t id) {
 // The clock is as right as can be: it says what the law will.
 static void simulate_clock(Fake *fake, const Plan *plan, int64_t id) {
   const double ns = simulation_ns(fake->simulation, plan, 1), tflops = plan_flops(plan) / ns * 1e-3;
-  const ClockNumber number = {.why_not = ns > 0 ? NULL : "no such law",
+  const ClockNumber number = {.why_not = ns > 0 ? NULL : "unknown law",
                               .speed = {tflops, tflops, tflops, false}};
   Str json = str_new(fake->arena);
   clock_number_write_json(&json, &number);
@@ -269,7 +269,7 @@ static bool read_rule(const JsonValue *root, Rule *rule, Diags *diags) {
             json_check_keys(root, keys, sizeof keys / sizeof *keys, diags);
   rule->line = json_object_get(root, "line");
   if (!ok || find_action(rule->action)) return ok;
-  json_diag(diags, json_object_get(root, "do"), "there is no action of that name");
+  json_diag(diags, json_object_get(root, "do"), "unknown action");
   return false;
 }
 

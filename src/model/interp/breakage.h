@@ -8,17 +8,17 @@
 // The symptoms of a fault on a GPU. One row each: enum, the word it is shown by, what it means.
 #define SYMPTOM_TABLE(X)                                                                           \
   X(HANGS, "hangs",                                                                                \
-    "the launch does not end; where a driver's watchdog ends it, after seconds: \"unspecified "    \
-    "launch failure\"")                                                                            \
+    "the launch does not end; a driver's watchdog may end it after seconds: \"unspecified launch " \
+    "failure\"")                                                                                   \
   X(FAILS, "fails",                                                                                \
-    "the launch ends with an error at once, an XID in the system's log: the context is lost, and " \
-    "later calls fail too, such as torch.randn")                                                   \
+    "the launch fails at once, with an XID in the system's log; the context is lost, and later "   \
+    "calls such as torch.randn fail too")                                                          \
   X(STRIPES, "stripes",                                                                            \
     "whole stripes of 128 rows are wrong: a handoff between warpgroups slipped")                   \
-  X(ZEROS, "zeros", "zeros, or half of C right: a descriptor finds other elements")                \
+  X(ZEROS, "zeros", "zeros, or only half of C is right: a descriptor finds other elements")        \
   X(WRONG, "wrong", "the same cells are wrong in every run")                                       \
-  X(SOMETIMES, "sometimes", "wrong cells, other ones in each run, or none in a large problem")     \
-  X(NOTHING, "nothing", "nothing: the rules ask for it, and C comes out right")
+  X(SOMETIMES, "sometimes", "wrong cells, different in each run, or none in a large problem")      \
+  X(NOTHING, "nothing", "nothing: C is right, although a rule of the PTX ISA is broken")
 
 typedef enum Symptom {
 #define X(id, name, help) SYMPTOM_##id,

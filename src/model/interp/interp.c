@@ -200,11 +200,12 @@ static uint32_t elect(Machine *m, const Warp *w, const Code *code, uint32_t aske
   const int lane = lowest_lane(w->active), other = (lane + m->elected) % LANES;
   if (missing)
     interp_report(m, FINDING_DIVERGENCE, w, lowest_lane(asked), code->stmt, NULL, 0,
-                  "asks elect.sync for one lane of its warp, and lane %d is not there",
+                  "asks elect.sync for one lane of its warp, but lane %d is not there",
                   lowest_lane(missing));
   if (w->active & (w->active - 1))
     interp_report(m, FINDING_DIVERGENCE, w, lane, code->stmt, NULL, 0,
-                  "is one of %d lanes that elect.sync shall pick", __builtin_popcount(w->active));
+                  "is one of %d lanes from which elect.sync picks one",
+                  __builtin_popcount(w->active));
   return 1u << (w->alive >> other & 1 ? other : lane);
 }
 
@@ -332,10 +333,9 @@ static void check_asked(Machine *m) {
     const Buffer *buffer = m->program->buffer[i];
     const int64_t end = buffer->offset_bytes + buffer_bytes(buffer);
     if (!buffer_is_in_shared(buffer) || end <= asked) continue;
-    interp_report(
-        m, FINDING_OUT_OF_BOUNDS, NULL, -1, NULL, buffer, 0,
-        "%lld bytes of shared memory are laid out up to its end, and the launch asks for %lld",
-        (long long)end, (long long)asked);
+    interp_report(m, FINDING_OUT_OF_BOUNDS, NULL, -1, NULL, buffer, 0,
+                  "shared memory is laid out up to byte %lld, but the launch asks for %lld bytes",
+                  (long long)end, (long long)asked);
   }
 }
 
@@ -369,7 +369,7 @@ static void report_holes(Machine *m) {
   m->code = NULL;
   m->kernel = -1;
   interp_report(m, FINDING_UNWRITTEN_RESULT, NULL, -1, NULL, c->buffer, first,
-                "nothing stores this cell; %lld of %lld are never stored", (long long)holes,
+                "no thread stores this cell; %lld of %lld cells are never stored", (long long)holes,
                 (long long)c->elements);
 }
 

@@ -39,13 +39,13 @@
   X(VARIABLE_RANGE, "variable range", "a variable outside 0 … extent - 1")                        \
   X(DIVERGENCE, "divergence", "an instruction that only some threads reach, or too many of them") \
   X(DEADLOCK, "deadlock", ORDER_HELP_DEADLOCK)                                                    \
-  X(ABANDONED_COPY, "abandoned copy", "a copy that nobody waits for is under way at the end")     \
+  X(ABANDONED_COPY, "abandoned copy", "a copy that no thread waits for is under way at the end")  \
   X(UNWRITTEN_RESULT, "unwritten result", "a cell of C that no thread stored")                    \
   X(EXITED, "exited", ORDER_HELP_ENDED)                                                           \
   X(RANGE, "range", "exp2 of a number above 0: a row's maximum is not its largest score")         \
-  X(OPERAND, "operand", "an operation on a kind of memory it does not take")                      \
+  X(OPERAND, "operand", "an operation on a kind of memory that it does not accept")               \
   X(TOO_LONG, "too long", "the step limit was reached before the end")                            \
-  X(TOO_LARGE, "too large", "more memory or code than the interpreter takes on")
+  X(TOO_LARGE, "too large", "more memory or code than the interpreter accepts")
 
 typedef enum FindingKind {
 #define X(id, name, help) FINDING_##id,

@@ -71,8 +71,8 @@ static const char *machine_size(Machine *m) {
   const double bytes = interpret_bytes(m->program);
   const int64_t rows = sizes_of(m->program).rows;
   if (bytes > INTERP_BYTES_MAX)
-    return arena_printf(m->arena, "it takes %.1f GiB of memory, at most %.0f are given",
-                        bytes * 0x1p-30, INTERP_BYTES_MAX * 0x1p-30);
+    return arena_printf(m->arena, "it takes %.1f GiB of memory, the limit is %.0f", bytes * 0x1p-30,
+                        INTERP_BYTES_MAX * 0x1p-30);
   if (rows > REGISTERS_LIMIT)
     return arena_printf(m->arena, "a thread has %lld registers, at most %d can be held",
                         (long long)rows, REGISTERS_LIMIT);

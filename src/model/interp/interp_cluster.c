@@ -76,7 +76,7 @@ uint32_t interp_ranks(Machine *m, const Warp *w, const Code *code) {
   uint32_t mask = (uint32_t)interp_scalar(w, &code->value);
   if (mask && mask >> m->code->cluster == 0) return mask;
   interp_report(m, FINDING_OUT_OF_BOUNDS, w, lowest_lane(w->active), code->stmt, NULL, 0,
-                "has the mask %u, where the cluster has %d blocks", mask, m->code->cluster);
+                "has the mask %u, but the cluster has %d blocks", mask, m->code->cluster);
   return 1u << w->rank;
 }
 

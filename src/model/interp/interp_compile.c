@@ -285,7 +285,9 @@ static const char *operand_fault(Compiler *c, const Op *op, const Operand *opera
     return arena_printf(c->arena, "%s cannot take %s, in %s, as its %s", op_name(op->kind),
                         buffer->name, space_names[buffer->space], which);
   if (operand->has_rank && !op_is_plain_access(op->kind))
-    return arena_printf(c->arena, "%s reaches no other block of the cluster: loads and stores do",
+    return arena_printf(c->arena,
+                        "%s cannot reach another block of the cluster: only loads and "
+                        "stores can",
                         op_name(op->kind));
   if (operand->has_rank && !value_is_uniform(&operand->rank))
     return arena_printf(c->arena, "the rank of %s differs between the lanes of a warp",

@@ -30,7 +30,7 @@ Mbar *mbar_of(Machine *m, const Warp *w, const Code *code, const Operand *operan
   const Memory *memory = &m->memory[operand->buffer->id];
   int64_t at = interp_scalar(w, &operand->offset);
   if (at >= 0 && at < memory->elements) return &memory->mbar[at];
-  mbar_report(m, w, code, FINDING_OUT_OF_BOUNDS, "reaches for an mbarrier that is not there");
+  mbar_report(m, w, code, FINDING_OUT_OF_BOUNDS, "names an mbarrier that does not exist");
   return NULL;
 }
 
@@ -60,7 +60,7 @@ Mbar *mbar_ready(Machine *m, const Warp *w, const Code *code, const Operand *ope
   else if (!bar->released && op_facts(code->stmt->op.kind)->proxy == PROXY_ASYNC)
     interp_report(m, FINDING_MISSING_FENCE, w, lowest_lane(w->active), code->stmt, operand->buffer,
                   interp_scalar(w, &operand->offset),
-                  "asks for an arrival in the background, with no fence.mbarrier_init behind the "
+                  "asks for an arrival in the background, with no fence.mbarrier_init after the "
                   "initialisation, stmt %d",
                   m->code->code[bar->init.code].stmt->id);
   return bar;
@@ -74,8 +74,8 @@ static void check_waits(Machine *m, const Code *code, const Mbar *bar) {
     const Stmt *wait = m->code->code[waited->tag].stmt;
     const Buffer *buffer = wait->op.dst.buffer;
     interp_report(m, FINDING_DEADLOCK, NULL, -1, wait, buffer, bar - m->memory[buffer->id].mbar,
-                  "warp %s may come so late that the phase after the one it waits for has ended "
-                  "too, by stmt %d, and waits for ever",
+                  "warp %s may come late: the phase that it waits for and the next one have "
+                  "ended, by stmt %d, and it waits for ever",
                   interp_warp_name(m, w), code->stmt->id);
   }
 }
@@ -111,7 +111,9 @@ void mbar_arrive(Machine *m, const Warp *w, const Code *code, Mbar *bar) {
 // An operation that is one thread's to do is done once for each lane that reaches it.
 void mbar_check_alone(Machine *m, const Warp *w, const Code *code) {
   if (w->active & (w->active - 1))
-    mbar_report(m, w, code, FINDING_DIVERGENCE, "is not alone in doing what one thread must");
+    mbar_report(m, w, code, FINDING_DIVERGENCE,
+                "does with other threads what one thread must do "
+                "alone");
 }
 
 // ---- warps that wait ----------------------------------------------------------------------------
@@ -191,6 +193,6 @@ const char *mbar_place_fault(Arena *arena, const Program *program, const Code *c
   if (operand_is_uniform(&code->dst) && operand_is_uniform(&code->src2) &&
       value_is_uniform(&code->value))
     return NULL;
-  return arena_printf(arena, "%s takes one place for a whole warp, this differs by lane",
+  return arena_printf(arena, "%s needs one place for a whole warp, but this differs by lane",
                       op_name(code->stmt->op.kind));
 }

@@ -53,7 +53,7 @@ static const char *elsewhere(Machine *m, const Warp *w) {
     apart[i] = m->warp[i].state != WARP_DONE && !waits_with(m, w, i);
     if (apart[i] && !first) first = &m->warp[i];
   }
-  if (!first) return "others that will never come";
+  if (!first) return "other warps that will never come";
   const Stmt *at = waits_at(m, first);
   return arena_printf(m->arena, "%s, of which %s is at %s (stmt %d)", interp_name_warps(m, apart),
                       interp_warp_name(m, first->index), op_name(at->op.kind), at->id);

@@ -138,7 +138,7 @@ void reach_memory(Machine *m, const Warp *w, const Code *code, const Operand *op
 void shadow_report_unwritten(Machine *m, const Warp *w, const Code *code, const Touch *now,
                              const Memory *memory, int64_t at) {
   interp_report(m, FINDING_UNWRITTEN_READ, w, now->thread % LANES, code->stmt, memory->buffer, at,
-                "reads what nothing wrote");
+                "reads a place that was never written");
 }
 
 bool shadow_may_read(Machine *m, const Warp *w, const Code *code, const Touch *now,

@@ -44,7 +44,7 @@ void tensor_touch(Machine *m, const Warp *w, const Code *code, const Operand *op
   }
   if (busy)
     interp_report(m, FINDING_MISSING_WAIT, w, -1, code->stmt, operand->buffer, at->at,
-                  "warp %d is at registers that wgmma works on, with no wait for its group",
+                  "warp %d uses registers of a wgmma in flight, with no wait for its group",
                   w->place);
 }
 

@@ -47,8 +47,8 @@ static void report_work(Machine *m, Warp *w) {
   if (agent->n == 0) return;
   const Code *code = &m->code->code[agent->work[agent->first].code];
   interp_report(m, FINDING_ABANDONED_COPY, w, -1, code->stmt, NULL, 0,
-                "the block ends while the tensor core has %d of warp %d's products and commits to "
-                "do, for which nobody waits",
+                "the block ends while the tensor core still has %d products and commits of warp "
+                "%d, and no thread waits for them",
                 agent->n, w->place);
   w->agent->n = 0;
 }
@@ -59,8 +59,8 @@ static void report_leak(Machine *m, int rank) {
   if (!tensor->columns) return;
   const Warp *w = &m->warp[tensor->alloc.thread / LANES];
   interp_report(m, FINDING_ALLOCATION, w, -1, m->code->code[tensor->alloc.code].stmt, NULL, 0,
-                "the block ends with %d columns of tensor memory allocated, which no other block "
-                "of the SM ever gets",
+                "the block ends with %d columns of tensor memory allocated: no other block of "
+                "the SM can get them",
                 tensor->columns);
   tensor->columns = 0;
 }
@@ -84,9 +84,8 @@ bool tmem_has(Machine *m, const Warp *w, const Code *code, const Buffer *buffer,
   const int64_t at = element_of(buffer, reach, reach->first_quarter, reach->column);
   if (reach->column < 0 || end > tensor->columns) {
     interp_report(m, FINDING_ALLOCATION, w, lane, code->stmt, buffer, at,
-                  "is at columns %d to %d of tensor memory, of which %s%.0d allocated",
-                  reach->column, end - 1, tensor->columns ? "are no more than " : "none are",
-                  tensor->columns);
+                  "uses columns %d to %d of tensor memory: %s%.0d allocated", reach->column,
+                  end - 1, tensor->columns ? "only " : "none", tensor->columns);
     return false;
   }
   Touch now = touch_of(m, w, code);
@@ -155,7 +154,7 @@ bool tmem_read(Machine *m, const Warp *w, const Code *code, const TensorReach *r
     const int64_t at = element_of(reach->buffer, reach, quarter, column);
     if (!order_place_is_written(place, &visit)) {
       interp_report(m, FINDING_UNWRITTEN_READ, w, visit.now.lane, code->stmt, reach->buffer, at,
-                    "reads what nothing wrote");
+                    "reads a place that was never written");
       return false;
     }
     const OrderConflict c = order_place_read(place, &visit);

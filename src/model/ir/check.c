@@ -66,7 +66,10 @@ static void check_barriers(Check *check, const Stmt *list, Reached reach) {
     bool arrives = facts && facts->action == ACTION_SIGNAL && facts->scope == SCOPE_WARP;
     bool some = arrives || (meets && !whole);
     if ((whole && reach != REACHED_BY_ALL) || (some && reach == REACHED_BY_SOME))
-      report(check, list, "a %s stands where not every thread arrives (statement %d)", "barrier");
+      report(check, list,
+             "a %s is in a place that not every thread reaches (statement "
+             "%d)",
+             "barrier");
     check_barriers(check, list->body, reach_below(list, reach));
   }
 }
@@ -90,11 +93,11 @@ static void check_ranks(Check *check, const Stmt *list, int64_t cluster) {
     op_accesses((Op *)(uintptr_t)&list->op, access);
     for (int i = 0; list->kind == STMT_OP && i < OP_ACCESSES; i++)
       if (access[i]->rank && access[i]->rank->hi >= cluster)
-        report(check, list, "%s has a rank that its cluster has not (statement %d)",
+        report(check, list, "%s names a rank that its cluster does not have (statement %d)",
                access[i]->buffer->name);
     const Expr *mask = list->kind == STMT_OP ? list->op.ranks : NULL;
     if (mask && mask->hi >= (int64_t)1 << cluster)
-      report(check, list, "%s has bits for ranks that its cluster has not (statement %d)",
+      report(check, list, "%s has bits for ranks that its cluster does not have (statement %d)",
              "a mask");
     check_ranks(check, list->body, cluster);
   }

@@ -192,11 +192,11 @@ const char *matrix_tile_instruction_difference(Arena *arena, const Op *op, uint3
     const char *is = instruction_field_text(arena, &said, field);
     const char *be = instruction_field_text(arena, &ought, field);
     if (str_equal(is, be)) continue;
-    return arena_printf(arena, "has %s = %s in its instruction descriptor 0x%08x, and %s is meant",
+    return arena_printf(arena, "has %s = %s in its instruction descriptor 0x%08x, but needs %s",
                         field->name[0] ? field->name : "reserved bits", is, op->idesc, be);
   }
-  return arena_printf(arena, "has the instruction descriptor 0x%08x, and 0x%08x is meant",
-                      op->idesc, meant);
+  return arena_printf(arena, "has the instruction descriptor 0x%08x, but needs 0x%08x", op->idesc,
+                      meant);
 }
 
 const char *matrix_tile_swizzle(const MatrixTile *tile) {
@@ -246,10 +246,10 @@ const char *matrix_tile_difference(Arena *arena, const TileShape *shape, const M
   const char *across = shape->operand == ATOM_A ? "M" : "N";
   if (!said->is_described || !meant->is_described) return NULL;
   if (said->trans != meant->trans)
-    return arena_printf(arena, "takes %s for a tile that runs along %s", name,
+    return arena_printf(arena, "reads %s as a tile that runs along %s", name,
                         said->trans ? across : "K");
   if (said->swizzle != meant->swizzle)
-    return arena_printf(arena, "takes %s for swizzled by %s, and it is by %s", name,
+    return arena_printf(arena, "reads %s as swizzled by %s, but it is swizzled by %s", name,
                         matrix_tile_swizzle(said), matrix_tile_swizzle(meant));
   for (int64_t row = 0; row < shape->rows; row++)
     for (int64_t k = 0; k < shape->depth; k++) {
@@ -257,8 +257,8 @@ const char *matrix_tile_difference(Arena *arena, const TileShape *shape, const M
       int64_t ought = matrix_tile_offset(meant, shape->element_bytes, row, k);
       if (is == ought) continue;
       return arena_printf(arena,
-                          "finds %s %lld, k %lld of %s %lld bytes behind the first element, and it "
-                          "lies %lld behind",
+                          "finds %s %lld, k %lld of %s %lld bytes after the first element, but "
+                          "it lies %lld after it",
                           shape->operand == ATOM_A ? "m" : "n", (long long)row, (long long)k, name,
                           (long long)is, (long long)ought);
     }

@@ -93,7 +93,7 @@ static void read_row(const FactWorld *world, const JsonValue *object, const char
   const JsonValue *number = json_object_get(object, "value");
   row->has_value = number && json_read_double(number, &row->value, diags);
   if (row->has_value == (row->says != NULL))
-    json_diag(diags, object, "a claim has either a \"value\" or words that it \"says\"");
+    json_diag(diags, object, "a claim needs a \"value\", or text in \"says\"");
   read_schedule(world, object, &row->schedule, diags);
   read_all_beside(diags->arena, object, row, diags);
 }

@@ -45,13 +45,13 @@ static double limit_of(const Fact *fact, double number) {
 }
 
 const char *fact_origin_text(FactOrigin origin) {
-  static const char *const texts[] = {[FACT_DERIVED] = "read off the program",
+  static const char *const texts[] = {[FACT_DERIVED] = "read from the program",
                                       [FACT_COUNTED] = "counted by the bank model",
                                       [FACT_ESTIMATED] = "estimated from limits and peaks",
                                       [FACT_SIMULATED] = "found by the interpreter",
                                       [FACT_CLAIMED] = "claimed by an article",
                                       [FACT_RECORDED] = "recorded on a GPU",
-                                      [FACT_COMPILED] = "as the compiler said",
+                                      [FACT_COMPILED] = "reported by the compiler",
                                       [FACT_PLAYED] = "played clock by clock"};
   return texts[origin];
 }
@@ -118,7 +118,7 @@ const Rung *fact_find_rung(const FactWorld *world, const char *name, const Ladde
                            Diags *diags) {
   const char *clean = str_sanitise(diags->arena, name), *slash = strchr(clean, '/');
   if (!slash) {
-    diag_add(diags, "rung", "\"%s\" is no rung: a rung is LADDER/NAME, as in fp32/padded", clean);
+    diag_add(diags, "rung", "\"%s\" is not a rung: write LADDER/NAME, as in fp32/padded", clean);
     return NULL;
   }
   const char *first = arena_strndup(diags->arena, clean, (size_t)(slash - clean));
@@ -258,7 +258,10 @@ const char *fact_fill(const FactScene *scene, const char *text, Diags *diags) {
     if (!*c) break;
     const char *end = strchr(c, '}');
     if (c[1] == '{' || !end) {
-      if (c[1] != '{') diag_add(diags, "fact", "a \"{\" without its \"}\"; \"{{\" is a brace");
+      if (c[1] != '{')
+        diag_add(diags, "fact",
+                 "a \"{\" without its \"}\"; write \"{{\" for a "
+                 "brace");
       str_add_char(&out, '{');
       c += c[1] == '{' ? 2 : 1;
       continue;

@@ -50,7 +50,7 @@ bool fact_tensor_reader(const FactScene *scene, const FactArgs *args, FactValue 
     value->number = range->reader[lane / LANES];
     return true;
   }
-  diag_add(diags, "fact", "no sums lie in column %s of tensor memory", args->word[1]);
+  diag_add(diags, "fact", "column %s of tensor memory has no sums", args->word[1]);
   return false;
 }
 
@@ -58,7 +58,7 @@ bool fact_stages_fit(const FactScene *scene, const FactArgs *args, FactValue *va
   const SmemBudget budget = smem_budget(scene->model->program, scene->model->target);
   (void)args;
   value->number = (double)budget.most_stages;
-  if (!budget.stage_bytes) diag_add(diags, "fact", "nothing is staged here in slabs of one ring");
+  if (!budget.stage_bytes) diag_add(diags, "fact", "this kernel has no ring of slabs");
   return budget.stage_bytes > 0;
 }
 
@@ -67,7 +67,7 @@ bool fact_first_phase(const FactScene *scene, const FactArgs *args, FactValue *v
   const OnChip *chip = look(scene, diags);
   const ChipBarrier *barrier = chip ? find_barrier(chip, args->word[0], diags) : NULL;
   if (!barrier) return false;
-  if (barrier->n_waits == 0) diag_add(diags, "fact", "nobody waits for %s", args->word[0]);
+  if (barrier->n_waits == 0) diag_add(diags, "fact", "no thread waits for %s", args->word[0]);
   value->number = (double)barrier->wait[0].phase;
   return barrier->n_waits > 0;
 }
@@ -77,7 +77,7 @@ static const ChipUse *find_arrival(const OnChip *chip, const char *name, Diags *
   const ChipBarrier *barrier = find_barrier(chip, name, diags);
   for (int i = 0; barrier && i < barrier->n_signals; i++)
     if (!op_moves_box(barrier->signal[i].stmt->op.kind)) return &barrier->signal[i];
-  if (barrier) diag_add(diags, "fact", "nobody arrives at %s", name);
+  if (barrier) diag_add(diags, "fact", "no thread arrives at %s", name);
   return NULL;
 }
 
@@ -109,7 +109,7 @@ bool fact_next_in_slot(const FactScene *scene, const FactArgs *args, FactValue *
     value->number = (double)next;
     return true;
   }
-  diag_add(diags, "fact", "no slab is seen to take the slot of slab %s", args->word[0]);
+  diag_add(diags, "fact", "no slab takes the slot of slab %s here", args->word[0]);
   return false;
 }
 

@@ -40,7 +40,7 @@ static bool play(const FactScene *scene, const FactArgs *args, ClockTurn *out, D
                           .blocks = 1};
   *out = clock_play(scene->arena, &loop);
   if (out->clocks > 0) return true;
-  diag_add(diags, "fact", "the loop does not go round");
+  diag_add(diags, "fact", "the loop does not come to its end");
   return false;
 }
 

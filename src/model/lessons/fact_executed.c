@@ -71,7 +71,7 @@ static bool find_count(const FactScene *scene, const char *name, FactCount *coun
   const FactWorld *world = scene->world;
   const Schedule *schedule = &scene->model->schedule;
   if (world->counted && world->counted(world->counters, schedule, name, count)) return true;
-  diag_add(diags, "record", "nothing was counted of %s", schedule_text(scene->arena, schedule));
+  diag_add(diags, "record", "%s was not counted", schedule_text(scene->arena, schedule));
   return false;
 }
 

@@ -186,7 +186,7 @@ bool fact_loads_per_fma(const FactScene *scene, const FactArgs *args, FactValue 
   (void)args;
   value->number = scene->model->traffic.loads_per_fma;
   if (value->number >= 0) return true;
-  diag_add(diags, "fact", "an atom multiplies: tile_reuse says what is read for it");
+  diag_add(diags, "fact", "this kernel multiplies by an atom: use tile_reuse");
   return false;
 }
 
@@ -284,7 +284,7 @@ bool fact_gpu(const FactScene *scene, const FactArgs *args, FactValue *value, Di
     value->word = isnan(number) ? "?" : arena_printf(scene->arena, "%.10g", number);
     return true;
   }
-  Diag *diag = diag_add(diags, "fact", "\"%s\" is no number of a GPU",
+  Diag *diag = diag_add(diags, "fact", "\"%s\" is not a number of a GPU",
                         str_sanitise(diags->arena, args->word[0]));
   diag->nearest = nearest_name(args->word[0], names, TARGET_FIELD_COUNT);
   return false;
@@ -301,7 +301,7 @@ bool fact_claim(const FactScene *scene, const FactArgs *args, FactValue *value, 
   if (!rung) return false;
   const Claim *claim = rung->claim;
   if (!claim || !claim->has_value) {
-    diag_add(diags, "fact", "nothing with a figure is claimed of %s", rung->name);
+    diag_add(diags, "fact", "no article has a figure for %s", rung->name);
     return false;
   }
   value->word = arena_printf(scene->arena, "%g %s", claim->value, claim->unit ? claim->unit : "");
@@ -311,7 +311,7 @@ bool fact_claim(const FactScene *scene, const FactArgs *args, FactValue *value, 
 static bool claimed_tflops(const FactScene *scene, const char *name, double *out, Diags *diags) {
   const Rung *rung = fact_find_rung(scene->world, name, NULL, diags);
   *out = rung && rung->claim ? claim_tflops(rung->claim) : (double)NAN;
-  if (rung && !(*out > 0)) diag_add(diags, "fact", "no time is claimed of %s", rung->name);
+  if (rung && !(*out > 0)) diag_add(diags, "fact", "no article has a time for %s", rung->name);
   return *out > 0;
 }
 
@@ -331,7 +331,7 @@ static bool find_record(const FactScene *scene, const FactArgs *args, FactRecord
   const Rung *rung = fact_find_rung(world, args->word[0], NULL, diags);
   if (!rung) return false;
   if (world->recorded && world->recorded(world->records, &rung->schedule, record)) return true;
-  diag_add(diags, "record", "nothing is recorded of %s", rung->name);
+  diag_add(diags, "record", "%s has no record", rung->name);
   return false;
 }
 
@@ -349,7 +349,7 @@ bool fact_recorded(const FactScene *scene, const FactArgs *args, FactValue *valu
     if (!find_record(scene, args, &record, diags)) return false;                                   \
     value->number = (factor) * (double)record.field;                                               \
     if (value->number >= (least)) return true;                                                     \
-    diag_add(diags, "record", "the record of %s does not say it", args->word[0]);                  \
+    diag_add(diags, "record", "the record of %s does not have it", args->word[0]);                 \
     return false;                                                                                  \
   }
 RECORD_FACT(recorded_share, ratio, 1e-9, 100)

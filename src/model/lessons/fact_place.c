@@ -56,7 +56,7 @@ static bool cell_of(const FactScene *scene, const FactArgs *args, FactValue *val
     if (ok) accumulator += index * acc->stride[d];
   }
   if (!ok || find_cell(map, thread, accumulator, value)) return ok;
-  diag_add(diags, "fact", "that accumulator is never stored");
+  diag_add(diags, "fact", "this accumulator is never stored");
   return false;
 }
 
@@ -237,7 +237,7 @@ static bool read_fragment(const FactArgs *args, Atom *atom, AtomOperand *operand
     if (str_equal(args->word[1], atom_operand_name(*operand)) && atom_in_registers(atom, *operand))
       return true;
   }
-  diag_add(diags, "fact", "\"%s\" is no operand that %s keeps in registers",
+  diag_add(diags, "fact", "\"%s\" is not an operand that %s keeps in registers",
            str_sanitise(diags->arena, args->word[1]), atom->name)
       ->nearest = "A";
   return false;

@@ -42,8 +42,7 @@ static const Program *break_program(Arena *arena, const Program *program, const 
     names[i] = breakage_name((BreakageId)i);
     if (!str_equal(names[i], name)) continue;
     const Program *broken = program_break(arena, program, (BreakageId)i);
-    if (!broken)
-      diag_add(diags, "break", "%s: this program has nothing of the kind to break", name);
+    if (!broken) diag_add(diags, "break", "%s: this program has nothing that it could break", name);
     return broken;
   }
   names[BREAK_COUNT] = "intact";
@@ -131,7 +130,7 @@ static const FactRun *search_orders(Arena *arena, const TargetTable *targets,
   EveryTurn every = every_turn_search(targets, &question->schedule,
                                       breakage_named(question->breakage), &(SearchOptions){0});
   const SearchResult *r = &every.result;
-  const char *none = "no order does any harm";
+  const char *none = "no order does harm";
   const bool found = r->verdict == SEARCH_FOUND;
   run->fault = every.fault || r->verdict == SEARCH_BOUNDED ? SEARCH_FAULTS
                : found                                     ? r->fault

@@ -12,7 +12,7 @@ enum { CELLS = 128 };
 static bool data_of(const FactArgs *args, SumData *data, Diags *diags) {
   *data = str_equal(args->word[0], "positive") ? SUMS_OF_POSITIVE : SUMS_OF_NORMAL;
   if (*data == SUMS_OF_POSITIVE || str_equal(args->word[0], "normal")) return true;
-  diag_add(diags, "fact", "data \"%s\": it is normal or positive",
+  diag_add(diags, "fact", "data \"%s\": choose normal or positive",
            str_sanitise(diags->arena, args->word[0]));
   return false;
 }

@@ -27,7 +27,10 @@ bool fact_idle_multipliers(const FactScene *scene, const FactArgs *args, FactVal
                            Diags *diags) {
   (void)args;
   double busy = scene->model->traffic.fma_clocks;
-  if (busy < 0) diag_add(diags, "time", "no source states how fast this GPU multiplies so");
+  if (busy < 0)
+    diag_add(diags, "time",
+             "no source states the rate of this instruction on this "
+             "GPU");
   if (busy < 0 || !turn_of(scene, scene->model, value, diags)) return false;
   value->number = 100 * fmax(0, 1 - busy / value->number);
   return true;

@@ -66,7 +66,7 @@ static void read_name(const JsonValue *root, Lesson *lesson, Diags *diags) {
     good++;
   if (n == 0 || good < n || n > LESSON_NAME_MAX)
     json_diag(diags, place_of(root, "name"),
-              "\"%s\" is no name of a lesson: letters, digits, - and _, at most %d",
+              "\"%s\" is not a name for a lesson: use letters, digits, - and _, at most %d",
               str_sanitise(diags->arena, lesson->name), LESSON_NAME_MAX);
 }
 
@@ -185,8 +185,8 @@ static void read_choices(const JsonValue *value, Ask *ask, Diags *diags) {
   ask->kind = ASK_CHOICE;
   ask->n_choices = json_count(choices);
   if (ask->n_choices < 2 || ask->n_choices > LESSON_CHOICES_MAX) {
-    json_diag(diags, place_of(value, "choose"), "%d choices; 2 to %d can be offered",
-              ask->n_choices, LESSON_CHOICES_MAX);
+    json_diag(diags, place_of(value, "choose"), "%d choices; expected 2 to %d", ask->n_choices,
+              LESSON_CHOICES_MAX);
     ask->n_choices = 0;
   }
   for (int i = 0; i < ask->n_choices; i++)

@@ -61,7 +61,7 @@ static bool is_number(const Desk *desk, const Ask *ask, const char *key, const F
   bool number = value->kind == FACT_COUNT || value->kind == FACT_REAL;
   const JsonValue *place = json_object_get(ask->place, key);
   if (!number)
-    json_diag(desk->diags, place ? place : ask->place, "\"%s\" is no number: it has no least",
+    json_diag(desk->diags, place ? place : ask->place, "\"%s\" is not a number: it has no minimum",
               ask->fact);
   return number;
 }
@@ -114,7 +114,7 @@ static bool compute_goal(const Desk *desk, const Ask *ask, StepFacts *out) {
     return false;
   }
   if (passes(ask, &out->solution, &out->limit)) return true;
-  json_diag(desk->diags, json_object_get(ask->place, "solution"), "it gives %g, to pass is %g",
+  json_diag(desk->diags, json_object_get(ask->place, "solution"), "it gives %g; %g passes",
             out->solution.number, out->limit.number);
   return false;
 }
@@ -129,7 +129,7 @@ static bool compute_ask(const Desk *desk, StepFacts *out) {
   if (ask->kind == ASK_MAKE) return compute_goal(desk, ask, out);
   if (!compute(desk, ask->place, "fact", ask->fact, &out->answer)) return false;
   if (out->answer.kind != FACT_TEXT) return true;
-  json_diag(desk->diags, ask->place, "\"%s\" is a text: nobody can guess it", ask->fact);
+  json_diag(desk->diags, ask->place, "\"%s\" is a text and cannot be guessed", ask->fact);
   return false;
 }
 
@@ -185,7 +185,7 @@ static Verdict judge_value(Arena *arena, const FactValue *value, const char *gue
   const bool beside = verdict.fact == FACT_RIGHT && value->also && !str_equal(word, value->word);
   if (verdict.fact == FACT_NO_GUESS)
     verdict.text =
-        arena_printf(arena, "\"%.40s\" is no guess: wanted is %s", clean, wanted[value->kind]);
+        arena_printf(arena, "\"%.40s\" is not an answer: type %s", clean, wanted[value->kind]);
   else
     verdict.text = arena_printf(arena, "%s: %s%s%s", word, says[verdict.fact],
                                 beside ? ", and so is " : "", beside ? value->word : "");
@@ -206,12 +206,12 @@ static Verdict judge_choice(Arena *arena, const StepFacts *facts, const char *gu
   int i = find_choice(facts, guess);
   if (i < 0)
     return (Verdict){FACT_NO_GUESS,
-                     arena_printf(arena, "\"%.40s\" is no guess: wanted is a letter, a to %c",
+                     arena_printf(arena, "\"%.40s\" is not an answer: type a letter, a to %c",
                                   str_sanitise(arena, guess), 'a' + facts->n_choices - 1)};
   const StepChoice *choice = &facts->choice[i];
   const char *name = arena_printf(arena, "%c) %s", 'a' + i, choice->knobs);
   if (choice->right) return (Verdict){FACT_RIGHT, arena_printf(arena, "%s: right", name)};
-  return (Verdict){FACT_IS_OTHER, arena_printf(arena, "%s: no, it has %s; one is better", name,
+  return (Verdict){FACT_IS_OTHER, arena_printf(arena, "%s: no, it has %s; another is better", name,
                                                fact_say(arena, &choice->value))};
 }
 
@@ -233,7 +233,7 @@ Verdict lesson_check_schedule(Arena *arena, const LessonWorld *world, const Less
                               const StepFacts *facts, const Schedule *made) {
   if (!schedule_same_problem(&step->schedule, made))
     return (Verdict){FACT_NO_GUESS,
-                     "the problem (M, N, K, types, GPU) is part of the task: it stays"};
+                     "the problem (M, N, K, types, GPU) is part of the task: leave it as it is"};
   const Model *model = model_build(arena, world->facts.targets, made);
   if (!model->ok)
     return (Verdict){FACT_NO_GUESS, arena_printf(arena, "not legal: %s", model->diags.first->text)};
@@ -245,7 +245,7 @@ Verdict lesson_check_schedule(Arena *arena, const LessonWorld *world, const Less
   bool right = passes(&step->ask, &value, &facts->limit);
   return (Verdict){right ? FACT_RIGHT : FACT_IS_OTHER,
                    arena_printf(arena, "%s: %s %s than %s", fact_say(arena, &value),
-                                right ? "done, wanted was" : "not yet, wanted is",
+                                right ? "done: the task was" : "not yet: the task is",
                                 step->ask.most ? "more" : "less", fact_say(arena, &facts->limit))};
 }
 
@@ -263,7 +263,7 @@ Verdict lesson_check(Arena *arena, const LessonWorld *world, const LessonStep *s
   if (step->ask.kind == ASK_CHOICE) return judge_choice(arena, facts, guess);
   if (step->ask.kind == ASK_MAKE) return judge_knobs(arena, world, step, facts, guess);
   if (step->ask.kind == ASK_FACT) return judge_value(arena, &facts->answer, guess);
-  return (Verdict){FACT_NO_GUESS, "nothing is asked here"};
+  return (Verdict){FACT_NO_GUESS, "this step asks nothing"};
 }
 
 // ---- the answer ---------------------------------------------------------------------------------

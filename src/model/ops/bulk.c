@@ -19,11 +19,11 @@ static const char *box_fault(Arena *arena, const Program *program, const Code *c
   int last = from->rank - 1;
   if (to->rank < 2 || to->rank > BOX_RANK_MAX || last < 1 || op->box[0] < 1 || op->box[1] < 1 ||
       op->box[0] > from->dim[last - 1] || op->box[1] > from->dim[last])
-    return arena_printf(arena, "a box of %lld x %lld is not in %s", (long long)op->box[0],
+    return arena_printf(arena, "a box of %lld x %lld does not lie in %s", (long long)op->box[0],
                         (long long)op->box[1], from->name);
   bool uniform = operand_is_uniform(&code->src);
   for (int d = 0; d < to->rank; d++) uniform &= value_is_uniform(&code->corner[d]);
-  return uniform ? NULL : "a box begins at one place, this differs by lane";
+  return uniform ? NULL : "a box begins at one place, but this differs by lane";
 }
 
 // ---- run ----------------------------------------------------------------------------------------
@@ -48,7 +48,7 @@ static bool is_inside(Machine *m, const Warp *w, const Code *code) {
 static void run_send(Machine *m, Warp *w, const Code *code) {
   if (w->active & (w->active - 1))
     interp_report(m, FINDING_DIVERGENCE, w, lowest_lane(w->active), code->stmt, NULL, 0,
-                  "is not alone in doing what one thread must");
+                  "does with other threads what one thread must do alone");
   if (is_inside(m, w, code)) bulk_send(m, w, code);
 }
 

@@ -83,16 +83,15 @@ static const char *fragment_fault(Arena *arena, const Atom *atom, AtomOperand wh
   const char *wanted = which == ATOM_C ? atom->acc : atom->type;
   DType type = operand->buffer->type;
   if (strcmp(dtype_name(type), wanted) == 0) return NULL;
-  return arena_printf(arena, "%s of %s is %s, in which %s does not fit: it holds %s",
-                      atom_operand_name(which), atom->name, wanted, operand->buffer->name,
-                      dtype_name(type));
+  return arena_printf(arena, "%s of %s is %s, but %s holds %s", atom_operand_name(which),
+                      atom->name, wanted, operand->buffer->name, dtype_name(type));
 }
 
 static const char *mma_fault(Arena *arena, const Program *program, const Code *code) {
   (void)program;
   const Atom *atom = code->stmt->op.atom;
   if (!atom) return "mma names no atom";
-  if (!runs_here(atom)) return arena_printf(arena, "%s cannot be interpreted so far", atom->name);
+  if (!runs_here(atom)) return arena_printf(arena, "the interpreter does not know %s", atom->name);
   const char *fault = fragment_fault(arena, atom, ATOM_C, &code->dst);
   if (!fault) fault = fragment_fault(arena, atom, ATOM_A, &code->src);
   return fault ? fault : fragment_fault(arena, atom, ATOM_B, &code->src2);
@@ -126,7 +125,7 @@ bool op_whole_warp(Machine *m, const Warp *w, const Code *code) {
   uint32_t missing = ~w->active;
   if (!missing) return true;
   interp_report(m, FINDING_DIVERGENCE, w, lowest_lane(w->active), code->stmt, NULL, 0,
-                "reaches an instruction of the whole warp that lane %d does not",
+                "reaches an instruction of the whole warp, but lane %d does not",
                 lowest_lane(missing));
   return false;
 }

@@ -25,7 +25,7 @@ static void run_registers(Machine *m, Warp *w, const Code *code) {
   bool gives = op_facts(code->stmt->op.kind)->action == ACTION_GIVE;
   if (w->alive & ~w->active)
     interp_report(m, FINDING_DIVERGENCE, w, lowest_lane(w->active), code->stmt, NULL, 0,
-                  "changes the registers of a warp that is not all there");
+                  "changes the registers of a warp while lanes are missing");
   if (gives != (wanted(w, code) <= 0))
     interp_report(m, FINDING_OPERAND, w, lowest_lane(w->active), code->stmt, NULL, 0,
                   "has %lld registers and %s %lld", (long long)w->registers,
@@ -42,8 +42,8 @@ static void run_registers(Machine *m, Warp *w, const Code *code) {
 static void report_registers(Machine *m, const Warp *w, const Code *code) {
   interp_report(
       m, FINDING_DEADLOCK, w, -1, code->stmt, NULL, 0,
-      "warp %s waits for %lld registers in each thread where it has %lld; %lld of the block "
-      "are free, and it needs %lld",
+      "warp %s waits for %lld registers in each thread and has %lld; the block has %lld free, "
+      "and the warp needs %lld more",
       interp_warp_name(m, w->index), (long long)code->stmt->op.registers, (long long)w->registers,
       (long long)m->own->free_registers, (long long)wanted(w, code));
 }

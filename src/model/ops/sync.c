@@ -13,7 +13,7 @@ static const char *barrier_fault(Arena *arena, const Program *program, const Cod
   if (op->id && (op->id->lo < 0 || op->id->hi >= BLOCK_BARRIERS))
     return arena_printf(arena, "a block has barriers 0 to %d", BLOCK_BARRIERS - 1);
   if (op->threads % LANES == 0) return NULL;
-  return arena_printf(arena, "a barrier of %lld threads: it is whole warps that meet",
+  return arena_printf(arena, "a barrier of %lld threads: only whole warps can meet",
                       (long long)op->threads);
 }
 
@@ -40,8 +40,8 @@ static int number_of_barrier(Machine *m, const Warp *w, const Code *code) {
   EACH_LANE(lane, w->active) {
     if (number.lane[lane] == first) continue;
     interp_report(m, FINDING_DIVERGENCE, w, (int)lane, code->stmt, NULL, 0,
-                  "waits at barrier %d and another lane of its warp at %d", number.lane[lane],
-                  first);
+                  "waits at barrier %d, but another lane of its warp waits at %d",
+                  number.lane[lane], first);
     break;
   }
   return first;
@@ -51,7 +51,7 @@ static void run_barrier(Machine *m, Warp *w, const Code *code) {
   uint32_t missing = w->alive & ~w->active;
   if (missing)
     interp_report(m, FINDING_DIVERGENCE, w, lowest_lane(w->active), code->stmt, NULL, 0,
-                  "reaches a barrier that lane %d of its warp does not", lowest_lane(missing));
+                  "reaches a barrier, but lane %d of its warp does not", lowest_lane(missing));
   w->barrier = number_of_barrier(m, w, code);
   w->state = WARP_AT_BARRIER;
 }
@@ -66,7 +66,7 @@ static void run_mbar_init(Machine *m, Warp *w, const Code *code) {
   if (!bar) return;
   mbar_check_alone(m, w, code);
   if (bar->init.epoch >= m->block_first)
-    mbar_report(m, w, code, FINDING_RACE, "initialises an mbarrier that is in use");
+    mbar_report(m, w, code, FINDING_RACE, "initialises an mbarrier that is in use already");
   Touch init = touch_of(m, w, code);
   init.thread = thread_of(w, (uint32_t)lowest_lane(w->active));
   mbar_start(m, bar, code->stmt->op.arrivals, init);
@@ -102,7 +102,7 @@ static void arrive_here(Machine *m, const Warp *w, const Code *code, uint32_t *c
 static void run_mbar_arrive(Machine *m, Warp *w, const Code *code) {
   uint32_t missing = w->alive & ~w->active;
   if (missing)
-    mbar_report(m, w, code, FINDING_DIVERGENCE, "arrives for a warp that is not all there");
+    mbar_report(m, w, code, FINDING_DIVERGENCE, "arrives for a warp while lanes are missing");
   uint32_t *clock = clock_of(m, w->index);
   if (m->knows[w->index] != UINT32_MAX) order_join(m->order, clock, rest_of(m, w->index));
   m->knows[w->index] = UINT32_MAX;

@@ -84,8 +84,8 @@ static const char *columns_fault(Arena *arena, int64_t columns) {
   if (tensor_can_allocate(columns)) return NULL;
   const int64_t near = tensor_allocation(min64(columns, TENSOR_COLUMNS));
   return arena_printf(arena,
-                      "%lld columns of tensor memory: it is a power of two from %d to %d that can "
-                      "be had, such as %lld",
+                      "%lld columns of tensor memory: allocate a power of two from %d to %d, "
+                      "such as %lld",
                       (long long)columns, TENSOR_COLUMNS_LEAST, TENSOR_COLUMNS, (long long)near);
 }
 
@@ -118,7 +118,7 @@ static const char *mma_fault(Arena *arena, const Program *program, const Code *c
     if (operand->buffer->rank < 2)
       fault = "a tile lies in rows and columns";
     else if (!value_is_uniform(&code->tile[i].corner))
-      fault = "a tile begins at one place, this differs by lane";
+      fault = "a tile begins at one place, but this differs by lane";
   }
   return fault ? fault : tcgen05_group_fault(arena, program, op);
 }
@@ -128,7 +128,7 @@ static const char *commit_fault(Arena *arena, const Program *program, const Code
   const Op *op = &code->stmt->op;
   if (!fault) fault = tcgen05_group_fault(arena, program, op);
   if (fault || tcgen05_group(op) == 1 || op->ranks) return fault;
-  return "a commit of a pair says by a mask of ranks at whose mbarriers it arrives";
+  return "a commit of a pair needs a mask of the ranks at whose mbarriers it arrives";
 }
 
 // .x1 to .x128 registers of 32 bits, one for each column.
@@ -159,8 +159,7 @@ static void run_alloc(Machine *m, Warp *w, const Code *code) {
   if (!op_whole_warp(m, w, code)) return;
   if (tensor->gave_up || tensor->columns) {
     interp_report(m, FINDING_ALLOCATION, w, 0, code->stmt, NULL, 0,
-                  "allocates %d columns, and the block has given up its right to have more than "
-                  "the %d it has",
+                  "allocates %d columns, but the block has given up its right to more than its %d",
                   columns, tensor->columns);
     return;
   }
@@ -176,8 +175,8 @@ static void run_free(Machine *m, Warp *w, const Code *code) {
   if (!op_whole_warp(m, w, code)) return;
   if (columns != tensor->columns) {
     interp_report(m, FINDING_ALLOCATION, w, 0, code->stmt, NULL, 0,
-                  tensor->columns ? "gives back %d columns, and %d are allocated"
-                                  : "gives back %d columns, and none are allocated",
+                  tensor->columns ? "frees %d columns, but %d are allocated"
+                                  : "frees %d columns, but none are allocated",
                   columns, tensor->columns);
     return;
   }
@@ -364,7 +363,7 @@ void tcgen05_alone(Machine *m, const Warp *w, const Code *code, const char *what
   const int n = __builtin_popcount(w->active);
   if (n == 1) return;
   interp_report(m, FINDING_DIVERGENCE, w, lowest_lane(w->active), code->stmt, NULL, 0,
-                "is one of %d lanes that do what one thread must: %s", n, what);
+                "is one of %d lanes that do the work of one thread: %s", n, what);
 }
 
 // For the block at hand: its columns are there, its tiles written, and nobody is at the sums.
@@ -380,7 +379,7 @@ static bool ask_here(Machine *m, const Warp *w, const Code *code, const TensorRe
 }
 
 static void run_mma(Machine *m, Warp *w, const Code *code) {
-  tcgen05_alone(m, w, code, "each adds the product once more");
+  tcgen05_alone(m, w, code, "each lane adds the product once more");
   if (code->wrong)
     interp_report(m, FINDING_DESCRIPTOR, w, -1, code->stmt, code->dst.buffer, 0, "%s", code->wrong);
   const Buffer *sums = code->dst.buffer;
@@ -431,7 +430,7 @@ static void arrive_at_once(Machine *m, const Warp *w, const Code *code, uint32_t
 }
 
 static void run_commit(Machine *m, Warp *w, const Code *code) {
-  tcgen05_alone(m, w, code, "one that has asked for no product arrives at once");
+  tcgen05_alone(m, w, code, "a lane that has asked for no product arrives at once");
   const uint32_t ranks = interp_ranks(m, w, code);
   EACH_RANK(rank, ranks) {
     interp_at_rank(m, (int)rank);
@@ -464,8 +463,8 @@ static bool reach_lanes(Machine *m, const Warp *w, const Code *code, const Opera
     const int row = at.lane[lane] / TENSOR_COLUMNS, wanted = quarter * (int)LANES + lane;
     if (row == wanted && at.lane[lane] % TENSOR_COLUMNS == at.lane[0] % TENSOR_COLUMNS) continue;
     interp_report(m, FINDING_OUT_OF_BOUNDS, w, lane, code->stmt, operand->buffer, at.lane[lane],
-                  "is at lane %d of tensor memory, where warp %d reaches lanes %d to %d, one with "
-                  "each of its own",
+                  "uses lane %d of tensor memory, but warp %d reaches only lanes %d to %d, one "
+                  "with each lane",
                   row, w->place, quarter * (int)LANES, quarter * (int)LANES + (int)LANES - 1);
     return false;
   }
@@ -474,7 +473,7 @@ static bool reach_lanes(Machine *m, const Warp *w, const Code *code, const Opera
       (TensorReach){quarter, 1, operand->buffer->column + column, operand->width, operand->buffer};
   if (column + operand->width > operand->buffer->dim[1]) {
     interp_report(m, FINDING_OUT_OF_BOUNDS, w, 0, code->stmt, operand->buffer, at.lane[0],
-                  "is at columns %d to %d, where 0 to %lld are inside", column,
+                  "uses columns %d to %d, but only 0 to %lld exist", column,
                   column + operand->width - 1, (long long)operand->buffer->dim[1] - 1);
     return false;
   }

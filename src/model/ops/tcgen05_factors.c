@@ -33,14 +33,14 @@ static const char *copy_fault(Arena *arena, const Program *program, const Code *
   if (!fault) fault = tcgen05_group_fault(arena, program, op);
   if (fault) return fault;
   if (!operand_is_uniform(&code->dst) || !operand_is_uniform(&code->src))
-    return "a tile of factors begins at one place, this differs by lane";
+    return "a tile of factors begins at one place, but this differs by lane";
   const Buffer *from = op->src.buffer;
   if (from->space == SPACE_GLOBAL)
     return from->rank == 3 && from->dim[2] == FACTOR_COLUMNS
                ? NULL
                : arena_printf(arena, "%s does not lie in tiles of 128 rows", from->name);
   if (op->tile[0].is_described) return NULL;
-  return arena_printf(arena, "no descriptor can say how %s is laid out", from->name);
+  return arena_printf(arena, "no descriptor can describe the layout of %s", from->name);
 }
 
 const char *tcgen05_factors_fault(Arena *arena, const Code *code) {
@@ -48,7 +48,7 @@ const char *tcgen05_factors_fault(Arena *arena, const Code *code) {
   for (int i = 0; i < 2 && code->scale[i].buffer && !fault; i++) {
     fault = place_fault(arena, code->scale[i].buffer);
     if (!fault && !operand_is_uniform(&code->scale[i]))
-      fault = "factors begin at one place, these differ by lane";
+      fault = "factors begin at one place, but these differ by lane";
   }
   return fault;
 }
@@ -152,7 +152,7 @@ static bool ask_copy_here(Machine *m, const Warp *w, const Code *code, TensorWor
 }
 
 static void run_copy(Machine *m, Warp *w, const Code *code) {
-  tcgen05_alone(m, w, code, "each copies the factors once more");
+  tcgen05_alone(m, w, code, "each lane copies the factors once more");
   const int64_t at = interp_scalar(w, &code->dst.offset);
   if (!starts_column(m, w, code, at)) return;
   TensorWork work = {.code = (int)(code - m->code->code),
@@ -182,7 +182,7 @@ static void check_id(Machine *m, const Warp *w, const Code *code, int operand, i
   const int scales = atom_scales(code->stmt->op.atom), id = (int)(at % WORD_BYTES);
   if (id % scales == 0) return;
   interp_report(m, FINDING_DESCRIPTOR, w, -1, code->stmt, code->scale[operand].buffer, at,
-                "takes the factors of %s by the ID %d, and with scale_vec::%dX it is %s",
+                "takes the factors of %s by the ID %d, but with scale_vec::%dX the ID is %s",
                 atom_operand_name((AtomOperand)operand), id, scales, scales == 2 ? "0 or 2" : "0");
 }
 

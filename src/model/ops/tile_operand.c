@@ -20,9 +20,8 @@ const char *tile_type_fault(Arena *arena, const Atom *atom, AtomOperand which,
                             const Buffer *buffer) {
   const char *wanted = which == ATOM_C ? atom->acc : atom->type;
   if (str_equal(dtype_name(buffer->type), wanted)) return NULL;
-  return arena_printf(arena, "%s of %s is %s, in which %s does not fit: it holds %s",
-                      atom_operand_name(which), atom->name, wanted, buffer->name,
-                      dtype_name(buffer->type));
+  return arena_printf(arena, "%s of %s is %s, but %s holds %s", atom_operand_name(which),
+                      atom->name, wanted, buffer->name, dtype_name(buffer->type));
 }
 
 // Which way tiles run is free for types of 16 bits alone.
@@ -166,12 +165,12 @@ void tile_check_corner(Machine *m, const Warp *w, const Code *code, int i, const
   int64_t slow = index[slab->rank - 2];
   if (slab->panel && begin % slab->panel && begin + fast > slab->panel)
     interp_report(m, FINDING_DESCRIPTOR, w, -1, code->stmt, slab, 0,
-                  "begins %lld elements into a panel of %lld and ends in the next one, which no "
-                  "descriptor can say",
+                  "begins %lld elements into a panel of %lld and ends in the next one: no "
+                  "descriptor can describe that",
                   (long long)begin, (long long)slab->panel);
   if (slow % 8)
     interp_report(m, FINDING_DESCRIPTOR, w, -1, code->stmt, slab, 0,
-                  "begins in row %lld, and tiles begin at multiples of 8", (long long)slow);
+                  "begins in row %lld, but tiles begin at multiples of 8", (long long)slow);
 }
 
 // ---- emit ---------------------------------------------------------------------------------------

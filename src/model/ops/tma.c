@@ -24,7 +24,9 @@ static const char *box_fault(Arena *arena, const Program *program, const Code *c
       op->box[0] > to->dim[last - 1] || op->box[1] > to->dim[last])
     return arena_printf(arena, "a box of %lld x %lld does not fit into %s", (long long)op->box[0],
                         (long long)op->box[1], to->name);
-  return operand_is_uniform(&code->src) ? NULL : "a box begins at one place, this differs by lane";
+  return operand_is_uniform(&code->src) ? NULL
+                                        : "a box begins at one place, but this differs by "
+                                          "lane";
 }
 
 // ---- run ----------------------------------------------------------------------------------------

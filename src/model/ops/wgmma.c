@@ -43,7 +43,7 @@ static const char *wgmma_fault(Arena *arena, const Program *program, const Code 
     const Operand *operand = i == 0 ? &code->src : &code->src2;
     if (tile->in_memory && operand->buffer->rank < 2) fault = "a tile lies in rows and columns";
     if (tile->in_memory && !value_is_uniform(&tile->corner))
-      fault = "a tile begins at one place, this differs by lane";
+      fault = "a tile begins at one place, but this differs by lane";
   }
   return fault;
 }
@@ -183,14 +183,14 @@ static void take_registers(Machine *m, Warp *w, const Code *code, const Operand 
   }
   if (unfenced)
     interp_report(m, FINDING_MISSING_FENCE, w, -1, code->stmt, operand->buffer, at->at,
-                  "%s registers that this warp was at since its last wgmma.fence",
+                  "%s registers that this warp has used since its last wgmma.fence",
                   sums ? "sums in" : "reads");
 }
 
 static bool whole_warp(Machine *m, const Warp *w, const Code *code) {
   if (w->active == UINT32_MAX) return true;
   interp_report(m, FINDING_DIVERGENCE, w, lowest_lane(w->active), code->stmt, NULL, 0,
-                "reaches an instruction of the whole warpgroup that lane %d does not",
+                "reaches an instruction of the whole warpgroup, but lane %d does not",
                 lowest_lane(~w->active));
   return false;
 }

@@ -102,7 +102,7 @@ static const char *say_order(Arena *arena, const Program *program) {
   Launch launch = kernel_launch(program_main(program));
   for (int i = 0; i < launch.n_lets; i++)
     if (launch.let[i]->knob == KNOB_GROUP_N)
-      return "grid swizzle_M goes down M; nothing there groups along N";
+      return "grid swizzle_M goes down M; it cannot group along N";
   return "grid swizzle_M=GROUP_M";
 }
 
@@ -121,7 +121,7 @@ static const struct {
 
 const char *dialect_text(Arena *arena, const Pipeline *pipeline, int stage) {
   const Pass *pass = pipeline->stage[stage].pass;
-  if (!pass) return "LoopOp: what torch.matmul is lowered to";
+  if (!pass) return "LoopOp: torch.matmul is lowered to it";
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     if (str_equal(rows[i].pass, pass->name))
       return arena_printf(arena, "%s %s", rows[i].stage,

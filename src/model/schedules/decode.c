@@ -171,7 +171,7 @@ static const char *read_operand(Reader *r, const char *piece) {
   const bool is_a = r->n_types == 1;
   DType type;
   const char *rest = piece;
-  if (absent) return SAY("no %s is read", operand);
+  if (absent) return SAY("%s is not read", operand);
   for (size_t i = 0; i < sizeof scaled_names / sizeof *scaled_names; i++) {
     if (!str_equal(piece, scaled_names[i].name)) continue;
     type = scaled_names[i].type;
@@ -183,10 +183,10 @@ static const char *read_operand(Reader *r, const char *piece) {
   if (str_starts(piece, "ue8m0x")) {  // elements of six bits
     if (is_a) set_type(r, DTYPE_MXF8);
     out->blocks = true;
-    return SAY("%s %s, blocks share a ue8m0; no schedule has %s, e4m3 stands in", operand,
+    return SAY("%s %s, blocks share a ue8m0; no schedule has %s: e4m3 replaces it", operand,
                piece + strlen("ue8m0x"), piece + strlen("ue8m0x"));
   }
-  if (!take_type(&rest, &type) || *rest) return SAY("%s of a type that is not known here", operand);
+  if (!take_type(&rest, &type) || *rest) return SAY("%s of an unknown type", operand);
   if (is_a && !r->converts) set_type(r, type);
   if (r->n_types == 3) out->acc = type;
   return SAY("%s %s", operand, dtype_name(type));
@@ -314,7 +314,7 @@ static const char *read_plain_gemm(Reader *r, const char *piece) {
   r->converts = typed;
   if (typed) set_type(r, type);
   set_unit(r->out);
-  return "a matrix product; the name does not say its instruction";
+  return "a matrix product; the name does not give its instruction";
 }
 
 static const char *read_tensor(Reader *r, const char *piece) {
@@ -335,7 +335,7 @@ static const char *read_tensor(Reader *r, const char *piece) {
 static const char *read_tile(Reader *r, const char *piece) {
   DecodedKernel *out = r->out;
   int s[4], n = read_shape(piece, s);
-  if (n == 1 && s[0] == 0 && out->tile_k) return "as many slabs as fit";
+  if (n == 1 && s[0] == 0 && out->tile_k) return "all slabs that fit";
   if (n < 2 || n > 3) return NULL;
   bool cluster = out->tile_k && out->family >= DECODED_CUTLASS3;
   if (out->tile_m && (n == 2 || cluster)) {
@@ -386,7 +386,7 @@ static const char *read_layout(Reader *r, const char *piece) {
     str_printf(&out, "%s%s %s", i > have ? ", " : "", operands[i],
                letter == 'n' ? "column-major" : "row-major");
   }
-  if (third) str_add(&out, "; the third letter is not known");
+  if (third) str_add(&out, "; the third letter is unknown");
   return out.text;
 }
 
@@ -495,7 +495,7 @@ static void read_gap(Reader *r, const char *piece) {
                       : !out->tile_k ? "depth and slabs, layout and alignment"
                                      : "layout and alignment";
   r->out->gap = true;
-  add_part(r, piece, SAY("left out; where it stands such names have %s", there));
+  add_part(r, piece, SAY("left out; such names have here %s", there));
 }
 
 typedef const char *PieceReader(Reader *r, const char *piece);
@@ -520,7 +520,7 @@ static bool fail(Diags *diags, const char *text, const char *why) {
 bool decode_kernel(Arena *arena, const char *text, DecodedKernel *out, Diags *diags) {
   *out = (DecodedKernel){.acc = DTYPE_F32, .out = DTYPE_COUNT};
   const char *at = decode_find_name(text, &out->family);
-  if (!at) return fail(diags, text, "no name of a cuBLAS or CUTLASS kernel is in it");
+  if (!at) return fail(diags, text, "it does not contain the name of a cuBLAS or CUTLASS kernel");
   size_t n = decode_name_length(text, at);
   if (n > DECODED_NAME_MAX) return fail(diags, text, "longer than any kernel's name");
   out->name = arena_strndup(arena, at, n);
@@ -535,7 +535,7 @@ bool decode_kernel(Arena *arena, const char *text, DecodedKernel *out, Diags *di
   }
   if (out->tile_m <= 0 || out->tile_n <= 0)
     return fail(diags, text,
-                out->gap ? "what was left out of the name is its tile, such as 128x128"
-                         : "the name says no tile, such as 128x128");
+                out->gap ? "the tile is missing in the name, such as 128x128"
+                         : "the tile is missing in the name, such as 128x128");
   return true;
 }

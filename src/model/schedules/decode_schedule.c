@@ -95,7 +95,7 @@ static bool runs_along_k(const Builder *b, const Atom *row) {
 
 // A type that no atom multiplies, such as e3m2.
 static void say_no_atom(Builder *b) {
-  NOTE("no instruction here multiplies %s: %s stands in", type_of(b->kernel), b->atom->name);
+  NOTE("no instruction here multiplies %s: %s replaces it", type_of(b->kernel), b->atom->name);
 }
 
 static void choose_thread_atom(Builder *b) {
@@ -126,7 +126,7 @@ static void choose_atom(Builder *b) {
                         ? "wgmma reads this type along K alone, as with A_COL=0,"
                           "B_COL=1"
                         : "a tile of wgmma has rows in 64s and columns in 16s";
-  NOTE("%s: a warp's m%dn%dk%d stands in", why, atom->m, atom->n, atom->k);
+  NOTE("%s: a warp's m%dn%dk%d replaces it", why, atom->m, atom->n, atom->k);
 }
 
 static bool is_exact(const Builder *b) {
@@ -138,9 +138,9 @@ static void say_instruction(Builder *b) {
   const DecodedKernel *kernel = b->kernel;
   const Atom *atom = b->atom;
   if (!kernel->warpgroup && !b->tcgen05 && kernel->mma_m && !is_exact(b))
-    NOTE("m%dn%dk%d is not among the atoms: m%dn%dk%d stands in", kernel->mma_m, kernel->mma_n,
+    NOTE("m%dn%dk%d is not among the atoms: m%dn%dk%d replaces it", kernel->mma_m, kernel->mma_n,
          kernel->mma_k, atom->m, atom->n, atom->k);
-  if (!kernel->has_type) NOTE("the name does not say the type of A and B: %s", atom->type);
+  if (!kernel->has_type) NOTE("the name does not give the type of A and B: %s", atom->type);
 }
 
 // ---- tiles --------------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ static void choose_warps(Builder *b) {
   b->warps_n = at_least_one(kernel->tile_n / WARP_TILE);
   if (b->warps_m * b->warps_n < 4 && kernel->tile_m >= 32 && kernel->tile_n >= 32)
     b->warps_m = b->warps_n = 2;
-  NOTE("the name does not say the warps: %d x %d, as CUTLASS has them", b->warps_m, b->warps_n);
+  NOTE("the name does not give the warps: %d x %d, as in CUTLASS", b->warps_m, b->warps_n);
 }
 
 static int divide(Builder *b, const char *what, int size, int by) {
@@ -186,7 +186,7 @@ static int choose_groups(Builder *b) {
   if (kernel->groups >= 1 && kernel->groups <= GROUPS_MAX) return kernel->groups;
   const int groups =
       (int64_t)kernel->tile_m * kernel->tile_n > SUMS_OF_ONE_GROUP * WARPGROUP ? 2 : 1;
-  NOTE("the name does not say the warpgroups that multiply: %d", groups);
+  NOTE("the name does not give the warpgroups that multiply: %d", groups);
   return groups;
 }
 
@@ -260,7 +260,7 @@ static void set_thread_tile(Builder *b) {
   set(b, "FM", fm);
   set(b, "FN", fn);
   set(b, "BK", b->tile_k);
-  NOTE("the name does not say a thread's cells: %d x %d", fm, fn);
+  NOTE("the name does not give a thread's cells: %d x %d", fm, fn);
 }
 
 // ---- transport ----------------------------------------------------------------------------------
@@ -289,9 +289,9 @@ static void choose_depth(Builder *b) {
   const DecodedKernel *kernel = b->kernel;
   b->tile_k = kernel->tile_k ? kernel->tile_k : b->atom ? 2 * b->atom->k : FMA_CELLS;
   b->stages = kernel->stages ? kernel->stages : slabs_of(b);
-  if (!kernel->tile_k) NOTE("the name does not say the depth of a slab: %d", b->tile_k);
+  if (!kernel->tile_k) NOTE("the name does not give the depth of a slab: %d", b->tile_k);
   if (!kernel->stages)
-    NOTE("the name does not say how many slabs: %d%s", b->stages,
+    NOTE("the name does not give the number of slabs: %d%s", b->stages,
          b->wgmma || b->tcgen05 ? ", all that fit" : "");
   if (b->stages <= RING_MAX) return;
   NOTE("%d slabs: a ring has at most %d", b->stages, RING_MAX);
@@ -342,7 +342,7 @@ static void set_wgmma_transport(Builder *b) {
     set(b, "MULTICAST", 1);
   }
   if (!b->kernel->roles)
-    note(b, "it fetches by TMA; whether by warps of their own, the name does not say: a producer");
+    note(b, "it fetches by TMA; the name does not tell whether by a producer: here by one");
 }
 
 // CUTLASS's kernels of sm_100 are persistent, with a warp that fetches and one that asks for
@@ -433,17 +433,16 @@ static void say_age(Builder *b) {
   for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
     if (arch && arch < begins[i].arch)
       str_printf(&out, "%s%s", out.length ? ", " : "", begins[i].what);
-  if (out.length) NOTE("built for sm_%d, it runs without %s, whatever the GPU has", arch, out.text);
+  if (out.length) NOTE("it is built for sm_%d, so it runs without %s on every GPU", arch, out.text);
 }
 
 static void say_clusters(Builder *b) {
   const DecodedKernel *kernel = b->kernel;
   if (sets_cluster(b))
-    note(b, "what the blocks of a cluster share, the name does not say: slabs, by multicast");
+    note(b, "the name does not tell what the blocks of a cluster share: here slabs, by multicast");
   else if (kernel->cluster_m * kernel->cluster_n > 1 + kernel->pair)
-    NOTE(
-        "it runs in clusters of %d x %d blocks; CLUSTER_M=%d,CLUSTER_N=%d says that of TMA kernels",
-        kernel->cluster_m, kernel->cluster_n, kernel->cluster_m, kernel->cluster_n);
+    NOTE("it runs in clusters of %d x %d blocks; for TMA kernels that is CLUSTER_M=%d,CLUSTER_N=%d",
+         kernel->cluster_m, kernel->cluster_n, kernel->cluster_m, kernel->cluster_n);
 }
 
 // The ladder's rung that has the same instruction and as many CTAs for it.
@@ -493,7 +492,7 @@ static void say_the_rest(Builder *b) {
   if (kernel->warps_k > 1) NOTE("%d warps share a tile along K: no knob says it", kernel->warps_k);
   say_clusters(b);
   if (kernel->warpgroup && !b->wgmma && !kernel->roles)
-    note(b, "it fetches by TMA; whether by warps of their own, the name does not say");
+    note(b, "it fetches by TMA; the name does not tell whether by a producer");
   say_layout(b);
   say_unread(b);
 }

@@ -128,7 +128,7 @@ static bool run(const Runner *r, const Turns *turns, bool *put_off) {
   out->result = result;
   out->result.states += before;
   out->runs++;
-  if (result.verdict == SEARCH_BOUNDED) leave_out(out, "orders for which there was no room");
+  if (result.verdict == SEARCH_BOUNDED) leave_out(out, "orders beyond the memory limit");
   if (result.verdict == SEARCH_PROVED && bounded) out->result.verdict = SEARCH_BOUNDED;
   out->bounded += result.verdict == SEARCH_BOUNDED;
   return result.verdict != SEARCH_FOUND && out->bounded < BOUNDED_MAX;
@@ -144,7 +144,7 @@ static void compare_lists(const Runner *r, const Turns *turns, int64_t period) {
   if (a && b &&
       !all_come_back(every_order_program(arena, a, 1).search,
                      every_order_program(arena, b, 1).search)) {
-    leave_out(r->out, "more turns than were run: slots and phases do not come back");
+    leave_out(r->out, "more turns than were run: slots and phases did not repeat");
     if (r->out->result.verdict == SEARCH_PROVED) r->out->result.verdict = SEARCH_BOUNDED;
   }
   arena_free(arena);
@@ -221,8 +221,8 @@ EveryTurn every_turn_search(const TargetTable *targets, const Schedule *schedule
   if (breakage < BREAK_COUNT && out.runs && out.result.verdict == SEARCH_PROVED)
     out.spared = spared_text(&r, &(Turns){most, 1, false});
   if (!out.runs && !out.fault)
-    out.fault = breakage < BREAK_COUNT ? "it has nothing of the kind to break"
-                                       : "it is not legal with so few slabs";
+    out.fault = breakage < BREAK_COUNT ? "it has nothing that this breakage could break"
+                                       : "it is not legal with a few slabs";
   return out;
 }
 

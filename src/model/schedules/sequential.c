@@ -35,11 +35,11 @@ const char *schedule_sequential(Arena *arena, const TargetTable *targets, Schedu
     str_printf(&change, "%s%s=%s", change.length ? "," : "", knob_table[knob].name,
                knob_value_text(arena, &alone, knob));
   }
-  *why = "this schedule copies and multiplies in turn: there is no overlap to take away";
+  *why = "this schedule copies and multiplies in turn: it has no overlap to remove";
   if (!change.length) return NULL;
   const Model *model = model_build(arena, targets, &alone);
   if (!model->ok) {
-    *why = arena_printf(arena, "no overlap can be taken away: %s", model->diags.first->text);
+    *why = arena_printf(arena, "the overlap cannot be removed: %s", model->diags.first->text);
     return NULL;
   }
   *schedule = alone;

@@ -134,7 +134,7 @@ static const char *pad_knobs(const Wish *wish, const char *layout, Diags *diags)
   int64_t cells = slab_cell_run(product, product_operand(product, wish->slab->role),
                                 program_buffer(bare, wish->slab->role));
   if (run && atoi(run + 1) != cells) {
-    diag_add(diags, "layout", "%s: a thread's cells stand in runs of %lld here", layout,
+    diag_add(diags, "layout", "%s: a thread's cells lie in runs of %lld here", layout,
              (long long)cells)
         ->nearest = arena_printf(wish->arena, "pad:%d,%lld", atoi(pad), (long long)cells);
     return NULL;
@@ -181,14 +181,16 @@ const char *slab_layout_knobs(Arena *arena, const Model *model, const Buffer *sl
   wish.layout = layout_parse(arena, &shape, layout, diags);
   if (!wish.layout) return NULL;
   if (!KNOB_OF_ROLE[slab->role]) {
-    diag_add(diags, "layout", "%s: no knob lays it out, its swizzle comes with %s", slab->name,
+    diag_add(diags, "layout", "%s: no knob sets its layout; its swizzle comes with %s", slab->name,
              slab->knob == KNOB_NONE ? "the program" : knob_table[slab->knob].name);
     return NULL;
   }
   int bits = find_swizzle(&wish);
   if (bits >= 0) return swizzle_knobs(&wish, bits);
   if (pass_tma_wanted(&model->schedule)) {
-    diag_add(diags, "layout", "%s: TMA lays slabs out by SWIZZLE alone, and no SWIZZLE makes it so",
+    diag_add(diags, "layout",
+             "%s: TMA lays slabs out only by SWIZZLE, and no SWIZZLE gives this "
+             "layout",
              layout);
     return NULL;
   }

@@ -246,7 +246,7 @@ static bool fail_unknown(Diags *diags, const char *text) {
   while (str_starts(name, "mma.") || str_starts(name, "sync.") || str_starts(name, "aligned."))
     name = strchr(name, '.') + 1;
   return fail(diags, nearest_atom(diags->arena, name),
-              arena_printf(diags->arena, "\"%.80s\" is no atom that is known",
+              arena_printf(diags->arena, "\"%.80s\" is not a known atom",
                            str_sanitise(diags->arena, text)));
 }
 
@@ -283,11 +283,13 @@ static bool choose_n(Atom *atom, int n, Diags *diags) {
   atom_set_n(atom, gap ? nearest + step : nearest);
   if (nearest == n && gap)
     return fail(diags, arena_strdup(diags->arena, atom->name),
-                arena_printf(diags->arena, "wgmma of %s with N=%d: above 32 N is a multiple of %d",
+                arena_printf(diags->arena,
+                             "wgmma of %s with N=%d: N above 32 must be a multiple "
+                             "of %d",
                              atom->type, n, 2 * step));
   if (nearest == n) return true;
   return fail(diags, arena_strdup(diags->arena, atom->name),
-              arena_printf(diags->arena, "%s with N=%d: N is a multiple of %d from %d to %d",
+              arena_printf(diags->arena, "%s with N=%d: N must be a multiple of %d from %d to %d",
                            atom_is_of_thread(atom) ? "tcgen05" : "wgmma", n, step, step, most));
 }
 

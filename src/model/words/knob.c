@@ -234,8 +234,7 @@ static bool set_name(Schedule *schedule, KnobId id, const Names *names, const ch
 
 static bool set_target(Schedule *schedule, const char *text, Diags *diags) {
   if (!*text || strlen(text) >= sizeof schedule->target) {
-    diag_add(diags, "value", "TARGET=%.40s: not the name of a GPU or an arch", text)->nearest =
-        "TARGET=h200";
+    diag_add(diags, "value", "TARGET=%.40s: unknown GPU or arch", text)->nearest = "TARGET=h200";
     return false;
   }
   strcpy(schedule->target, text);

@@ -22,10 +22,11 @@
 #include "model/words/schedule_atom.h"
 
 const char *const knob_auto_rule =
-    "A knob that a state leaves out, or says as NAME=auto, is auto: its default, until the state "
-    "names STAGE, TMA, WARP_SPECIALIZE or an ATOM_KIND; from then on what its auto rule says. "
-    "A state that names VECTORIZE says itself how data moves: it has AUTO=0 unless it says AUTO=1. "
-    "AUTO=0 keeps all that is left out at its default; rungs of ladders and records begin with it.";
+    "A knob is auto if a state does not name it, or names it as NAME=auto. auto means the "
+    "default; once the state names STAGE, TMA, WARP_SPECIALIZE or an ATOM_KIND, it means the "
+    "knob's auto rule. A state that names VECTORIZE has AUTO=0 unless it says AUTO=1. AUTO=0 "
+    "keeps all knobs that are not named at their defaults; rungs of ladders and records begin "
+    "with it.";
 
 #define V(id) (S->value[KNOB_##id])
 

@@ -84,7 +84,7 @@ static const TargetSource *find_source(Reader *r, const JsonValue *cell) {
     ids[i] = r->sources[i].id;
     if (str_equal(ids[i], id)) return &r->sources[i];
   }
-  Diag *diag = json_diag(r->diags, json_object_get(cell, "source"), "there is no such source");
+  Diag *diag = json_diag(r->diags, json_object_get(cell, "source"), "this source does not exist");
   diag->nearest = nearest_name(id, ids, r->n_sources);
   return NULL;
 }
@@ -107,7 +107,11 @@ static void read_real(Reader *r, const JsonValue *owner, TargetField field, Targ
     return;
   }
   if (!json_require_double(cell, "value", out, r->diags)) return;
-  if (!(*out > 0)) json_diag(r->diags, cell, "%g is not greater than 0; unknown is null", *out);
+  if (!(*out > 0))
+    json_diag(r->diags, cell,
+              "%g is not greater than 0; write null for "
+              "unknown",
+              *out);
   target->source[field] = find_source(r, cell);
 }
 
@@ -131,7 +135,7 @@ static void read_places(Reader *r, const JsonValue *gpu, Target *target) {
   const JsonValue *list = json_require_array(cell, "value", r->diags);
   int n = json_count(list), all = 0;
   if (n > TARGET_PLACES_MAX) {
-    json_diag(r->diags, list, "%d places; at most %d are known of", n, TARGET_PLACES_MAX);
+    json_diag(r->diags, list, "%d places; at most %d are allowed", n, TARGET_PLACES_MAX);
     return;
   }
   for (int i = 0; i < n; i++) {
@@ -192,7 +196,9 @@ static void read_gpu(Reader *r, const JsonValue *gpu, const char *id, Target *ta
   const char *base = arena_strndup(r->arena, target->arch, length);
   const JsonValue *limits = json_object_get(r->architectures, base);
   if (target->cc < 0 || !limits) {
-    json_diag(r->diags, json_object_get(gpu, "arch"), "\"architectures\" has no such member");
+    json_diag(r->diags, json_object_get(gpu, "arch"),
+              "\"architectures\" does not have this "
+              "member");
     return;
   }
   read_fields(r, limits, ARCH, target);

@@ -213,7 +213,7 @@ const char *line_table_lack(const LineTable *table) {
   static const char *const says[] = {
       [LINES_FOUND] = "has lines",
       [LINES_NO_SECTION] = "has no table of lines",
-      [LINES_OF_ANOTHER_FORMAT] = "has a table of lines in a format that is not read here",
+      [LINES_OF_ANOTHER_FORMAT] = "has a table of lines in an unknown format",
       [LINES_OF_OTHERS] = "has a table of lines without this kernel",
   };
   return says[table->lack];

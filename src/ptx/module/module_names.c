@@ -96,14 +96,13 @@ const PtxFunction *ptx_module_kernel(const PtxModule *module, const char *name, 
   }
   if (n == 1) return found;
   if (n == 0 && name)
-    diag_add(diags, "kernel", "%s: no kernel %s; there are: %s", module->what, name,
+    diag_add(diags, "kernel", "%s: no kernel %s; its kernels are: %s", module->what, name,
              *names ? names : "none");
   else if (n == 0)
     diag_add(diags, "kernel", "%s: no kernel (.entry) in it", module->what);
   else if (name)
-    diag_add(diags, "kernel",
-             "%s: %d kernels are called %s: the whole name in PTX tells them apart", module->what,
-             n, name);
+    diag_add(diags, "kernel", "%s: %d kernels are called %s: give the whole name in PTX",
+             module->what, n, name);
   else
     diag_add(diags, "kernel", "%s: several kernels, --kernel chooses one: %s", module->what, names);
   return NULL;

@@ -94,7 +94,7 @@ const PtxName *ptx_name_find(PtxParser *p, const char *text, int length, int64_t
 
 void ptx_scope_open(PtxParser *p) {
   if (p->n_scopes == PTX_SCOPES_MAX) {
-    ptx_error(p, p->token.line, "scopes nest deeper than %d", PTX_SCOPES_MAX);
+    ptx_error(p, p->token.line, "scopes are nested deeper than %d", PTX_SCOPES_MAX);
     p->lexer.at = p->lexer.end;
     return;
   }

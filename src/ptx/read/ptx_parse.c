@@ -26,7 +26,7 @@ void ptx_skip_statement(PtxParser *p) {
 int64_t ptx_parse_int(PtxParser *p) {
   const bool negative = ptx_accept(p, '-');
   if (p->token.kind != PTX_TOKEN_INT) {
-    ptx_error(p, p->token.line, "a whole number is expected, not \"%s\"",
+    ptx_error(p, p->token.line, "expected a whole number, not \"%s\"",
               ptx_token_text(p, &p->token));
     return 0;
   }
@@ -126,8 +126,7 @@ static PtxParam *parse_params(PtxParser *p, PtxFunction *f, int *n) {
   while (p->token.kind != PTX_TOKEN_END && !ptx_accept(p, ')')) {
     const bool is_reg = ptx_accept_word(p, ".reg");
     if (!is_reg && !ptx_accept_word(p, ".param")) {
-      ptx_error(p, p->token.line, "a parameter is expected, not \"%s\"",
-                ptx_token_text(p, &p->token));
+      ptx_error(p, p->token.line, "expected a parameter, not \"%s\"", ptx_token_text(p, &p->token));
       return params;
     }
     PtxQualifiers q;
@@ -229,7 +228,7 @@ static void parse_function(PtxParser *p, bool is_kernel) {
   if (ptx_accept(p, '(')) f.results = parse_params(p, &f, &f.n_results);
   const PtxToken name = p->token;
   if (name.kind != PTX_TOKEN_WORD) {
-    ptx_error(p, name.line, "the name of a function is expected");
+    ptx_error(p, name.line, "expected the name of a function");
     ptx_scope_close(p);
     ptx_skip_statement(p);
     return;
@@ -320,7 +319,8 @@ static void parse_version(PtxParser *p, int line) {
   const double version = p->token.kind == PTX_TOKEN_FLOAT ? p->token.value : (double)p->token.bits;
   p->module->version = version < 1 || version > 99 ? 99 : (int)version;
   if (p->module->version < 6 || p->module->version > 9)
-    ptx_error(p, line, ".version %.*s: versions 6 to 9 are read", p->token.length, p->token.text);
+    ptx_error(p, line, ".version %.*s: only versions 6 to 9 are read", p->token.length,
+              p->token.text);
   ptx_advance(p);
 }
 
@@ -387,7 +387,7 @@ static void parse_directive(PtxParser *p) {
     i = find_directive(&p->token);
   }
   if (i < 0) {
-    ptx_error(p, p->token.line, "%s is no directive that is known", ptx_token_text(p, &p->token));
+    ptx_error(p, p->token.line, "%s is not a known directive", ptx_token_text(p, &p->token));
     ptx_advance(p);
     ptx_skip_statement(p);
     return;
@@ -405,7 +405,7 @@ static void parse_statement(PtxParser *p) {
   else if (p->function >= 0 && (p->token.kind == PTX_TOKEN_WORD || p->token.sign == '@'))
     ptx_parse_instruction(p);
   else {
-    ptx_error(p, p->token.line, "\"%s\" begins neither a directive nor an instruction",
+    ptx_error(p, p->token.line, "\"%s\" does not begin a directive or an instruction",
               ptx_token_text(p, &p->token));
     ptx_advance(p);
     ptx_skip_statement(p);
@@ -437,7 +437,7 @@ PtxModule *ptx_module_read(Arena *arena, const char *text, size_t bytes, const c
     }
     parse_statement(p);
   }
-  if (module->version == 0) ptx_error(p, 1, "no .version: this is not a PTX text");
+  if (module->version == 0) ptx_error(p, 1, "not a PTX text: .version is missing");
   if (p->n_errors > PTX_ERRORS_MAX)
     diag_add(diags, "ptx", "%s: %d more findings", what, p->n_errors - PTX_ERRORS_MAX);
   if (p->n_errors > 0) return NULL;

@@ -108,7 +108,7 @@ static void add_fixup(PtxParser *p, const PtxToken *label, int inst) {
 static bool read_label(PtxParser *p, PtxInst *inst, bool is_list) {
   const PtxToken label = p->token;
   if (label.kind != PTX_TOKEN_WORD) {
-    ptx_error(p, label.line, "a label is expected, not \"%s\"", ptx_token_text(p, &label));
+    ptx_error(p, label.line, "expected a label, not \"%s\"", ptx_token_text(p, &label));
     return false;
   }
   ptx_advance(p);
@@ -120,7 +120,7 @@ static bool read_label(PtxParser *p, PtxInst *inst, bool is_list) {
   int64_t value = 0;
   const PtxName *name = ptx_name_find(p, label.text, label.length, &value);
   if (!name || name->kind != PTX_NAME_TARGETS) {
-    ptx_error(p, label.line, "%s is no list of .branchtargets", ptx_token_text(p, &label));
+    ptx_error(p, label.line, "%s is not a list of .branchtargets", ptx_token_text(p, &label));
     return false;
   }
   inst->target = (int)(value >> 32);
@@ -221,7 +221,7 @@ static bool read_guard(PtxParser *p, PtxInst *inst) {
                             ? ptx_name_find(p, p->token.text, p->token.length, &value)
                             : NULL;
   if (!name || name->kind != PTX_NAME_PRED) {
-    ptx_error(p, p->token.line, "a predicate is expected behind '@', not \"%s\"",
+    ptx_error(p, p->token.line, "expected a predicate after '@', not \"%s\"",
               ptx_token_text(p, &p->token));
     return false;
   }
@@ -286,11 +286,11 @@ static void settle_row(PtxParser *p, PtxInst *inst, const PtxToken *word, int na
   const char *text = str_sanitise(p->arena, ptx_token_text(p, word));
   inst->run = ptx_run_why;
   if (!known)
-    inst->why = arena_printf(p->arena, "%s is no instruction that is known here", text);
+    inst->why = arena_printf(p->arena, "%s is not a known instruction", text);
   else if (inst->row && !inst->row->run)
     inst->why = arena_printf(p->arena, "%s is not run here: %s", text, inst->row->help);
   else if (other)
-    inst->why = arena_printf(p->arena, "%s is not run here: .%s is not heeded", text,
+    inst->why = arena_printf(p->arena, "%s is not run here: .%s is not supported", text,
                              ptx_modifiers[other].name);
   else if (unknown)
     inst->why =
@@ -352,7 +352,7 @@ static bool read_instruction(PtxParser *p, PtxInst *inst, const PtxToken *word) 
   settle_space(p, inst);
   inst->plain = is_plain(&inst->form) && inst->form.n_types == 1;
   inst->why = drop_policy(inst) ? ptx_run_refuses(p->module, inst)
-                                : "a cache hint names its policy behind the other operands";
+                                : "a cache hint names its policy after the other operands";
   if (inst->run == run_mma) inst->mma = ptx_mma_plan(p->arena, inst, &inst->why);
   if (inst->run == run_wgmma) inst->wgmma = ptx_wgmma_plan(p->arena, p->module, inst, &inst->why);
   if (inst->why) inst->run = ptx_run_why;
@@ -368,7 +368,7 @@ void ptx_parse_instruction(PtxParser *p) {
   const PtxToken word = p->token;
   ptx_advance(p);
   if (word.kind != PTX_TOKEN_WORD) {
-    ptx_error(p, word.line, "an instruction is expected, not \"%s\"", ptx_token_text(p, &word));
+    ptx_error(p, word.line, "expected an instruction, not \"%s\"", ptx_token_text(p, &word));
     skip_to_semicolon(p);
     return;
   }

@@ -30,7 +30,7 @@ bool ptx_parse_number(PtxParser *p, PtxType type, uint64_t *bits) {
   const bool inverted = !negative && ptx_accept(p, '~');
   const PtxToken token = p->token;
   if (token.kind < PTX_TOKEN_INT || token.kind > PTX_TOKEN_FLOAT) {
-    ptx_error(p, token.line, "a number is expected, not \"%s\"", ptx_token_text(p, &token));
+    ptx_error(p, token.line, "expected a number, not \"%s\"", ptx_token_text(p, &token));
     return false;
   }
   ptx_advance(p);
@@ -171,7 +171,7 @@ static bool read_coordinates(PtxParser *p, PtxGroup *group) {
     PtxArg arg = 0;
     if (!ptx_parse_value(p, &form, &one, &arg)) return false;
     if (one.kind != PTX_GROUP_VALUE || group->n == PTX_GROUPS_MAX) {
-      ptx_error(p, p->token.line, "up to %d coordinates are expected", PTX_GROUPS_MAX - 1);
+      ptx_error(p, p->token.line, "expected up to %d coordinates", PTX_GROUPS_MAX - 1);
       return false;
     }
     ptx_add_arg(p, arg);
@@ -187,7 +187,7 @@ static bool read_address(PtxParser *p, PtxGroup *group) {
     ptx_advance(p);
     if (!ptx_parse_word(p, &word, group, &base)) return false;
     if (group->kind != PTX_GROUP_VALUE) {
-      ptx_error(p, word.line, "%s is no address", ptx_token_text(p, &word));
+      ptx_error(p, word.line, "%s is not an address", ptx_token_text(p, &word));
       return false;
     }
   } else {
@@ -303,7 +303,7 @@ bool ptx_check_operands(PtxParser *p, PtxInst *inst, const char *name) {
       return false;
     }
     if (!fits(*letter, group)) {
-      ptx_error(p, inst->line, "operand %d of %s: %s is expected", i + 1, name,
+      ptx_error(p, inst->line, "operand %d of %s: expected %s", i + 1, name,
                 kind_expected(*letter));
       return false;
     }

@@ -19,7 +19,7 @@ static int parse_align(PtxParser *p) {
   const int line = p->token.line;
   const int64_t align = ptx_parse_int(p);
   if (align > 0 && align <= ALIGN_MAX && (align & (align - 1)) == 0) return (int)align;
-  ptx_error(p, line, "an alignment of %lld: a power of two up to %d is expected", (long long)align,
+  ptx_error(p, line, "an alignment of %lld: expected a power of two up to %d", (long long)align,
             ALIGN_MAX);
   return 0;
 }
@@ -44,13 +44,13 @@ bool ptx_parse_qualifiers(PtxParser *p, PtxQualifiers *q) {
     } else {
       const PtxType type = ptx_type_find(word.text + 1, word.length - 1);
       if (type == PTX_NO_TYPE) {
-        ptx_error(p, word.line, "%s is no type of PTX that is known", ptx_token_text(p, &word));
+        ptx_error(p, word.line, "%s is not a known type of PTX", ptx_token_text(p, &word));
         return false;
       }
       q->type = type;
     }
   }
-  if (q->type == PTX_NO_TYPE) ptx_error(p, p->token.line, "a type is expected");
+  if (q->type == PTX_NO_TYPE) ptx_error(p, p->token.line, "expected a type");
   return q->type != PTX_NO_TYPE;
 }
 
@@ -232,7 +232,7 @@ void ptx_parse_declaration(PtxParser *p, PtxSpace space, bool is_reg, bool is_ex
   }
   do {
     if (p->token.kind != PTX_TOKEN_WORD) {
-      ptx_error(p, p->token.line, "a name is expected, not \"%s\"", ptx_token_text(p, &p->token));
+      ptx_error(p, p->token.line, "expected a name, not \"%s\"", ptx_token_text(p, &p->token));
       break;
     }
     if (is_reg)

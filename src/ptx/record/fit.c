@@ -143,12 +143,12 @@ static bool try_fit(Fitter *f, bool is_xor) {
     take_bits(f, known);
   }
   if (!take_turns(f)) {
-    fit->why = "the lanes' addresses are no sum and no XOR of bits of the thread's index";
+    fit->why = "the addresses are not a sum or XOR of bits of the thread's index";
     return false;
   }
   fit->lanes = true;
   if (!take_ring(f) && !take_digits(f)) {
-    fit->why = "from one execution to the next the addresses do not move in even steps";
+    fit->why = "the addresses do not move in equal steps from one execution to the next";
     return false;
   }
   return fit->ok = true;

@@ -148,10 +148,10 @@ static bool check_extents(const PtxLaunch *launch, Diags *diags) {
   for (int d = 0; d < 3; d++) {
     threads *= launch->block[d];
     if (launch->grid[d] < 1 || launch->grid[d] > grid_most[d])
-      diag_add(diags, "launch", "grid: %d in direction %c, 1 to %d are possible", launch->grid[d],
+      diag_add(diags, "launch", "grid: %d in direction %c; 1 to %d are allowed", launch->grid[d],
                'x' + d, grid_most[d]);
     if (launch->block[d] < 1 || launch->block[d] > block_most[d])
-      diag_add(diags, "launch", "block: %d in direction %c, 1 to %d are possible", launch->block[d],
+      diag_add(diags, "launch", "block: %d in direction %c; 1 to %d are allowed", launch->block[d],
                'x' + d, block_most[d]);
   }
   if (threads > THREADS_MAX)
@@ -192,7 +192,9 @@ static bool settle_cluster(PtxMachine *m, Diags *diags) {
                "(.reqnctapercluster)",
                given, 'x' + d, asked);
     if (m->cluster[d] > PTX_CLUSTER_MAX || m->launch.grid[d] % m->cluster[d])
-      diag_add(diags, "launch", "cluster: a grid of %d in direction %c makes no clusters of %d",
+      diag_add(diags, "launch",
+               "cluster: a grid of %d in direction %c cannot be cut into "
+               "clusters of %d",
                m->launch.grid[d], 'x' + d, m->cluster[d]);
     m->n_blocks *= m->cluster[d] > PTX_CLUSTER_MAX ? PTX_CLUSTER_MAX : m->cluster[d];
   }

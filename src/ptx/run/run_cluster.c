@@ -59,7 +59,7 @@ uint32_t ptx_ranks_of(PtxMachine *m, PtxWarp *w, const PtxInst *i, int index, ui
   const uint32_t mask = (uint32_t)ptx_lanes(m, w, &i->groups[index], 0)[lane] & 0xffff;
   if (mask && mask >> m->n_blocks == 0) return mask;
   ptx_stop(m, w, PTX_FINDING_OUT_OF_BOUNDS, 1u << lane,
-           arena_printf(m->arena, "the mask 0x%x of a multicast, where the cluster has %d blocks",
+           arena_printf(m->arena, "the mask 0x%x of a multicast, but the cluster has %d blocks",
                         mask, m->n_blocks));
   return 0;
 }
@@ -76,9 +76,8 @@ void run_mapa(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   FOR_LANES(mask) {
     const uint32_t rank = (uint32_t)B[l];
     if (rank >= (uint32_t)m->n_blocks) {
-      ptx_stop(
-          m, w, PTX_FINDING_OUT_OF_BOUNDS, 1u << l,
-          arena_printf(m->arena, "rank %u, where the cluster has %d blocks", rank, m->n_blocks));
+      ptx_stop(m, w, PTX_FINDING_OUT_OF_BOUNDS, 1u << l,
+               arena_printf(m->arena, "rank %u, but the cluster has %d blocks", rank, m->n_blocks));
       return;
     }
     D[l] = A[l] - (rank_bits(A[l]) << PTX_RANK_SHIFT) + ((uint64_t)(rank + 1) << PTX_RANK_SHIFT);
@@ -127,7 +126,7 @@ static void tell_order(PtxMachine *m, PtxWarp *w, uint32_t lanes, const char *te
 void run_cluster_arrive(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   if (!ptx_come_together(m, w, i, mask)) return;
   const uint32_t twice = mask & (w->cluster_arrived | w->cluster_passed);
-  tell_order(m, w, twice, "it arrives again before it has waited");
+  tell_order(m, w, twice, "it arrives twice without a wait");
   w->cluster_arrived |= mask & ~twice;
   m->cluster_barrier.arrived += __builtin_popcount(mask & ~twice);
   m->events++;
@@ -142,7 +141,7 @@ void run_cluster_arrive(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t ma
 void run_cluster_wait(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   if (!ptx_come_together(m, w, i, mask)) return;
   const uint32_t early = mask & ~(w->cluster_arrived | w->cluster_passed);
-  tell_order(m, w, early, "it waits where it has not arrived");
+  tell_order(m, w, early, "it waits without an arrival");
   ptx_orders_cluster_wait(m, w, mask);
   if (!(mask & w->cluster_arrived)) {
     pass(m, w, mask & ~early);

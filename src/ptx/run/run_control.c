@@ -113,7 +113,9 @@ void run_call(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   ptx_only(m, w, mask);
   const int target = called(m, w, i, &mask);
   if (target < 0) {
-    ptx_stop(m, w, PTX_FINDING_NOT_RUN, mask, "a call through what is no pointer to a function");
+    ptx_stop(m, w, PTX_FINDING_NOT_RUN, mask,
+             "a call through a value that is not a pointer to a "
+             "function");
     return;
   }
   const PtxFunction *f = &m->module->functions[target];
@@ -123,7 +125,9 @@ void run_call(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   bool again = f->is_kernel || call->n_args != f->n_params || call->n_results > f->n_results;
   for (int d = 0; d <= s->depth; d++) again |= s->calls[d].function == target;
   if (again || s->depth + 1 == PTX_CALLS_MAX) {
-    ptx_stop(m, w, PTX_FINDING_DEPTH, mask, "a function that calls itself, or calls too deep");
+    ptx_stop(m, w, PTX_FINDING_DEPTH, mask,
+             "a function that calls itself, or calls nested too "
+             "deep");
     return;
   }
   const PtxFrame *caller = &s->calls[s->depth];

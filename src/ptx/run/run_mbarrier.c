@@ -71,7 +71,7 @@ static PtxMbarrier *take_mbarrier(PtxMachine *m, PtxWarp *w, uint32_t lane, int6
   if (!b) b = find(m, -1);
   if (b) return b;
   if (m->n_mbarriers == PTX_MBARRIERS_MAX * m->n_blocks) {
-    ptx_stop(m, w, PTX_FINDING_MBARRIER, 1u << lane, "more mbarriers than are kept (256 a block)");
+    ptx_stop(m, w, PTX_FINDING_MBARRIER, 1u << lane, "too many mbarriers: at most 256 in a block");
     return NULL;
   }
   b = &m->mbarriers[m->n_mbarriers++];
@@ -185,10 +185,10 @@ static bool tell_missed(PtxMachine *m, PtxWarp *w, const PtxMbarrier *b, uint32_
   PtxFinding *f = ptx_find(m, w, PTX_FINDING_MBARRIER, w->pc, b->pc, 1u << lane);
   f->text =
       m->forgives
-          ? "it comes too late: the phase that it waits for and the next one are over, and "
-            "the parity is that of the one after; nobody else could go on, so it is let through"
-          : "it comes too late: the phase that it waits for and the next one are over, and "
-            "the parity is that of the one after";
+          ? "it comes too late: the phase that it waits for and the next one are over, so the "
+            "parity belongs to a later one; all others wait, so it is let through"
+          : "it comes too late: the phase that it waits for and the next one are over, so the "
+            "parity belongs to a later one";
   m->lapped = true;
   return m->forgives;
 }

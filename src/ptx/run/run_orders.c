@@ -57,8 +57,7 @@ static int add(PtxMachine *m, PtxWarp *w, SearchEvent event) {
     o->full = true;
     return EVENTS_MAX - 1;
   }
-  if (w->control)
-    ptx_orders_leave_out(o, "what would happen if data were other: a branch follows from them");
+  if (w->control) ptx_orders_leave_out(o, "runs with other data: a branch depends on data");
   const bool tells = event.kind == SEARCH_ARRIVE || event.kind == SEARCH_FENCE;
   if (tells && e->masks && (e->masks & w->mask) == 0)
     ptx_orders_leave_out(o, "lanes of one warp that arrive apart from each other, in other orders");
@@ -247,7 +246,7 @@ static void meet_where_some_end(PtxOrders *o, const PtxMachine *m) {
     }
   if (between)
     ptx_orders_leave_out(o,
-                         "what others do between an arrival at the cluster's barrier and its wait");
+                         "work of others between an arrival at the cluster's barrier and its wait");
 }
 
 bool ptx_waits_for_grid(const PtxInst *i) {
@@ -264,9 +263,7 @@ void ptx_orders_reads_global(PtxMachine *m, const PtxWarp *w) {
   PtxOrders *o = m->orders;
   if (!o || !o->waits_for_grid || o->warp[w->index].grid_is_over) return;
   ptx_orders_leave_out(
-      o,
-      "what the grid before this one still writes: global memory is read in front of "
-      "griddepcontrol.wait");
+      o, "late writes of the grid before: global memory is read before griddepcontrol.wait");
 }
 
 bool ptx_sets_registers(const PtxInst *i) {
@@ -495,8 +492,8 @@ Search *ptx_machine_orders(PtxMachine *m, PtxOutcome outcome, int *n_left_out,
     if (!e->ended) search_add(o->s, e->process, (SearchEvent){.kind = SEARCH_EXIT});
   }
   if (outcome == PTX_STOPPED || outcome == PTX_BUDGET)
-    ptx_orders_leave_out(o, "what would have come behind the end of this run, which was stopped");
-  if (o->full) ptx_orders_leave_out(o, "events beyond the first ones, of which there are too many");
+    ptx_orders_leave_out(o, "events after the point where this run was stopped");
+  if (o->full) ptx_orders_leave_out(o, "events beyond the limit on their number");
   meet_where_some_end(o, m);
   ptx_orders_add_accesses(o, m);
   *n_left_out = o->n_left_out;

@@ -94,7 +94,7 @@ static int add_places(PtxOrders *o, const PtxMachine *m) {
     if (m->n_blocks > 1) p.name = arena_printf(o->arena, "%s of rank %d", p.name, p.rank);
     n = search_part(o->s, p) + 1;
   }
-  if (n == REGIONS_MAX) ptx_orders_leave_out(o, "copies to more places than are followed");
+  if (n == REGIONS_MAX) ptx_orders_leave_out(o, "copies to too many places");
   return n;
 }
 

@@ -9,8 +9,8 @@ typedef const char *Check(const PtxInst *i);
 static const char *check_vector(const PtxInst *i, const PtxGroup *g) {
   const int bits = i->form.n_types ? ptx_types[i->form.types[0]].bits : 0;
   if (bits < 8 || bits > 64) return "a load or store of this type is not run here";
-  if (g->kind == PTX_GROUP_PRED) return "a predicate is neither loaded nor stored";
-  if (g->n != i->form.vector) return "as many registers as .v2, .v4 or .v8 says are expected";
+  if (g->kind == PTX_GROUP_PRED) return "a predicate cannot be loaded or stored";
+  if (g->n != i->form.vector) return "expected the number of registers that .v2, .v4 or .v8 names";
   return bits / 8 * g->n <= 64 ? NULL : "an access of more than 64 bytes";
 }
 static const char *check_ld(const PtxInst *i) { return check_vector(i, &i->groups[0]); }
@@ -50,7 +50,7 @@ const char *ptx_reduction_refuses(const PtxInst *i, PtxType type) {
 }
 static const char *check_atom(const PtxInst *i) {
   if (i->groups[0].kind == PTX_GROUP_VALUE && i->groups[0].n != i->form.vector)
-    return "as many registers as .v2, .v4 or .v8 says are expected";
+    return "expected the number of registers that .v2, .v4 or .v8 names";
   return check_atomic(i, &i->groups[2], i->form.logic == PTX_MOD_cas ? i->n_groups - 2 : 1);
 }
 static const char *check_red(const PtxInst *i) { return check_atomic(i, &i->groups[1], 1); }
@@ -62,7 +62,7 @@ static const char *check_mov(const PtxInst *i) {
   if (to->kind == PTX_GROUP_PRED || from->kind == PTX_GROUP_PRED)
     return "a predicate is moved by mov.pred";
   const bool whole = to->n > 0 && from->n > 0 && bits % to->n == 0 && bits % from->n == 0;
-  return whole ? NULL : "mov: parts that do not make up the whole";
+  return whole ? NULL : "mov: the parts do not add up to the whole";
 }
 
 static const char *check_matrix(const PtxInst *i, const PtxGroup *g, const PtxGroup *address) {
@@ -72,7 +72,7 @@ static const char *check_matrix(const PtxInst *i, const PtxGroup *g, const PtxGr
   if (!ptx_mods_has(&i->form.mods, PTX_MOD_m8n8) || i->form.types[0] != PTX_B16)
     return "ldmatrix and stmatrix run with .m8n8 and .b16";
   if (address->kind != PTX_GROUP_ADDRESS || g->kind != PTX_GROUP_VALUE || g->n != n)
-    return "as many registers as .x1, .x2 or .x4 says are expected";
+    return "expected the number of registers that .x1, .x2 or .x4 names";
   return NULL;
 }
 static const char *check_ldmatrix(const PtxInst *i) {
@@ -129,7 +129,9 @@ static const char *check_cp_async(const PtxModule *module, const PtxInst *i) {
 // A value, and the mbarrier that is told of it.
 static const char *check_st_async(const PtxInst *i) {
   const char *why = check_vector(i, &i->groups[1]);
-  return why || i->groups[2].kind == PTX_GROUP_ADDRESS ? why : "an mbarrier's address is expected";
+  return why || i->groups[2].kind == PTX_GROUP_ADDRESS ? why
+                                                       : "expected the address of an "
+                                                         "mbarrier";
 }
 static const char *check_red_async(const PtxInst *i) {
   const char *why = check_atomic(i, &i->groups[1], 1);
@@ -157,7 +159,7 @@ static const char *check_arrive(const PtxInst *i) {
     n += i->groups[g].kind == PTX_GROUP_ADDRESS;
     if (i->groups[g].kind == PTX_GROUP_PRED) return "an mbarrier takes no predicate";
   }
-  return n == 1 ? NULL : "an mbarrier's address is expected";
+  return n == 1 ? NULL : "expected the address of an mbarrier";
 }
 static const char *check_bar_red(const PtxInst *i) {
   const bool right =
@@ -171,7 +173,7 @@ static const char *check_float(const PtxInst *i) {
   if (i->form.n_types < 2) return NULL;
   return i->form.types[0] == PTX_F32 && (second == PTX_F16 || second == PTX_BF16)
              ? NULL
-             : "of two types the first is f32, and the other f16 or bf16";
+             : "expected f32 as the first type and f16 or bf16 as the second";
 }
 static const char *check_lop3(const PtxInst *i) {
   const bool logic = i->form.logic != PTX_MOD_none;
@@ -238,7 +240,7 @@ static int types_taken(const PtxInst *i) {
 
 static const char *check_single(const PtxInst *i) {
   for (int g = 0; g < i->n_groups; g++)
-    if (i->groups[g].n != 1) return "one register is expected, not several";
+    if (i->groups[g].n != 1) return "expected one register, not several";
   return NULL;
 }
 
@@ -256,7 +258,7 @@ static const char *check_kinds(const PtxInst *i) {
 }
 
 const char *ptx_run_refuses(const PtxModule *module, const PtxInst *inst) {
-  if (inst->form.n_types > types_taken(inst)) return "more types than this instruction is run with";
+  if (inst->form.n_types > types_taken(inst)) return "too many types for this instruction";
   if (inst->row->types == ~UINT64_C(0) && inst->form.n_types == 0) return "a type is missing";
   const bool listed = inst->row->operands[0] == '*' || inst->row->operands[0] == 'f';
   if (listed || inst->run == run_nothing) return NULL;

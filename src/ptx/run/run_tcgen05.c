@@ -47,10 +47,10 @@ static int find_free(const PtxTmem *tmem, int units) {
 
 static const char *refuses_alloc(const PtxMachine *m, const PtxTmem *tmem, int64_t n, int at) {
   if (!tensor_can_allocate(n))
-    return arena_printf(m->arena, "%lld columns: a power of two from 32 to 512 can be had",
+    return arena_printf(m->arena, "%lld columns: allocate a power of two from 32 to 512",
                         (long long)n);
-  if (tmem->gave_up) return "an allocation behind relinquish_alloc_permit";
-  return at < 0 ? "there are not so many columns: the block waits for ever" : NULL;
+  if (tmem->gave_up) return "an allocation after relinquish_alloc_permit";
+  return at < 0 ? "not enough columns are free: the block waits for ever" : NULL;
 }
 
 void run_t_alloc(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
@@ -88,7 +88,7 @@ void run_t_dealloc(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   if (address % TENSOR_COLUMNS_LEAST || at >= TMEM_UNITS ||
       tmem->had[at] * TENSOR_COLUMNS_LEAST != n || n == 0) {
     ptx_stop(m, w, PTX_FINDING_TENSOR_MEMORY, mask,
-             "other columns are given back than were allocated together");
+             "the columns freed are not those that were allocated together");
     return;
   }
   const PtxTmemReach all = {.quarters = 0xf, .column = (int)address, .n = (int)n};
@@ -134,7 +134,7 @@ static const char *refuses_product(PtxMachine *m, const struct PtxProduct *p) {
   const char *letter = "?";
   instruction_data_path(d, (InstructionUse){.cta_group = 1}, &letter);
   if (instruction_value(d, "m") != TENSOR_LANES)
-    return arena_printf(m->arena, "M = %d, whose D has data path layout %s: M = 128 is run",
+    return arena_printf(m->arena, "M = %d has data path layout %s for D: only M = 128 is run here",
                         instruction_value(d, "m"), letter);
   if (instruction_value(d, "sparse") || instruction_value(d, "sat"))
     return "a sparse A, or sums that saturate, are not run here";
@@ -173,7 +173,7 @@ static bool read_operand(PtxMachine *m, PtxWarp *w, const struct PtxProduct *p, 
                         .element_bytes = p->element_bytes[operand],
                         .type = p->type[operand]};
   if (tile.descriptor.swizzle) return ptx_tile_read(m, w, (int)lane, &tile, PTX_ASKS, out);
-  ptx_stop(m, w, PTX_FINDING_NOT_RUN, 1u << lane, "a descriptor with a swizzle of no name");
+  ptx_stop(m, w, PTX_FINDING_NOT_RUN, 1u << lane, "a descriptor with an undefined swizzle");
   return false;
 }
 
@@ -261,7 +261,7 @@ static int take_quarter(PtxMachine *m, PtxWarp *w, uint32_t mask, const PtxGroup
   *out = (PtxTmemReach){.quarters = 1u << quarter, .column = (int)(address & 0xffff), .n = n};
   if (first != quarter * PTX_LANES) {
     ptx_stop(m, w, PTX_FINDING_TENSOR_MEMORY, mask,
-             arena_printf(m->arena, "lane %d of tensor memory, where warp %d reaches %d to %d",
+             arena_printf(m->arena, "lane %d of tensor memory, but warp %d reaches only %d to %d",
                           first, w->in_block, quarter * PTX_LANES, quarter * PTX_LANES + 31));
     return -1;
   }
@@ -324,7 +324,7 @@ void run_t_after(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
 
 const char *ptx_product_refuses(const PtxInst *i) {
   const PtxGroup *g = i->groups;
-  if (!kind_of(i)) return "tcgen05.mma: kinds f16, tf32, f8f6f4 and i8 are run";
+  if (!kind_of(i)) return "tcgen05.mma: only kinds f16, tf32, f8f6f4 and i8 are run here";
   if (i->n_groups < 5 || g[0].kind != PTX_GROUP_ADDRESS || g[0].n != 1)
     return "tcgen05.mma takes D, A, B, a descriptor and a predicate";
   if (g[1].kind == PTX_GROUP_ADDRESS) return "tcgen05.mma with A in tensor memory is not run here";
@@ -344,8 +344,8 @@ const char *ptx_tmem_move_refuses(const PtxInst *i) {
   int n = 0;
   for (int t = 0; t < (int)(sizeof times / sizeof *times); t++)
     if (ptx_has(i, times[t])) n = 1 << t;
-  if (!ptx_has(i, PTX_MOD_m32x32b)) return "tcgen05.ld and .st are run with .32x32b";
+  if (!ptx_has(i, PTX_MOD_m32x32b)) return "tcgen05.ld and .st are run only with .32x32b";
   return values->n == n && values->kind == PTX_GROUP_VALUE
              ? NULL
-             : "as many registers as .x1 to .x128 says are expected";
+             : "expected the number of registers that .x1 to .x128 names";
 }

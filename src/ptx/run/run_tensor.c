@@ -184,7 +184,7 @@ static bool take_reduction(Box *b, const PtxInst *i) {
   const char *name = b->tensor->box.type;
   b->type = ptx_type_find(name, (int)strlen(name));
   const char *why = b->type != PTX_NO_TYPE ? ptx_reduction_refuses(i, b->type)
-                                           : "the map's type is none that reductions have";
+                                           : "reductions do not have the map's type";
   if (why) ptx_stop(b->m, b->w, PTX_FINDING_NOT_RUN, 1u << b->lane, why);
   return !why;
 }
@@ -210,7 +210,7 @@ static bool run_box(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t lane, 
 const char *ptx_tensor_refuses(const PtxInst *i) {
   const bool is_store = ptx_has(i, PTX_MOD_bulk_group);
   const int map = is_store ? 0 : 1;
-  if (ptx_has(i, PTX_MOD_reduce) && !is_store) return "a reduction of a box is one of a group";
+  if (ptx_has(i, PTX_MOD_reduce) && !is_store) return "a reduction of a box needs .bulk_group";
   if (i->n_groups < (is_store ? 2 : 3)) return "a copy of a box takes more operands";
   for (int g = 0; g < (is_store ? 2 : 3); g++)
     if (i->groups[g].kind != PTX_GROUP_ADDRESS || (g != map && i->groups[g].n != 1))

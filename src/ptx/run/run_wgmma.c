@@ -96,7 +96,7 @@ static bool take_tile(PtxMachine *m, PtxWarp *w, const PtxInst *i, int group, bo
   out->type = i->wgmma->type;
   out->element_bytes = i->wgmma->element_bytes;
   if (out->descriptor.swizzle) return true;
-  ptx_stop(m, w, PTX_FINDING_NOT_RUN, w->mask, "a wgmma's descriptor with a swizzle of no name");
+  ptx_stop(m, w, PTX_FINDING_NOT_RUN, w->mask, "a descriptor of wgmma with an undefined swizzle");
   return false;
 }
 
@@ -180,9 +180,9 @@ static void check_group(PtxMachine *m, PtxWarp *w, const PtxGroup *g, uint32_t m
     if (f->kind == PTX_FLIGHT_LD)
       check_load(m, w, g, f, mask);
     else if (g->written)
-      tell_flight(m, w, f, mask, "a register is written that a wgmma nobody waited for still has");
+      tell_flight(m, w, f, mask, "a register of a wgmma in flight is written");
     else if (f->kind == PTX_FLIGHT_D)
-      tell_flight(m, w, f, mask, "a sum is read of a wgmma that nobody waited for");
+      tell_flight(m, w, f, mask, "a sum of a wgmma in flight is read");
   }
 }
 
@@ -228,7 +228,7 @@ static void check_fence(PtxMachine *m, PtxWarp *w, const PtxInst *i) {
   if (!f) return;
   PtxFinding *found = ptx_find(m, w, PTX_FINDING_MISSING_FENCE, w->pc, f->written_pc, w->mask);
   found->other_thread = found->thread;
-  found->text = "a wgmma has a register that was written with no wgmma.fence between";
+  found->text = "a wgmma uses a register that was written with no wgmma.fence between";
 }
 
 void ptx_note_load(PtxMachine *m, PtxWarp *w, const PtxGroup *g) {
@@ -257,7 +257,7 @@ static void take_off(PtxMachine *m, PtxWarp *w, const PtxGroup *g, PtxFlightKind
     if (!f) continue;
     if (flies(m, w, f) && f->kind != kind)
       tell_flight(m, w, f, w->mask,
-                  "a sum is taken for A, or A for a sum, before it was waited for");
+                  "a register is used both as a sum and as A of wgmmas in flight");
     *f = (PtxFlight){w->pc, w->groups->products.closed, (uint8_t)kind, f->written_pc, 0};
   }
   w->flies = true;

@@ -38,7 +38,7 @@ bool ptx_tmem_has(PtxMachine *m, PtxWarp *w, uint32_t lane, const PtxTmemReach *
     has = taken >> c / TENSOR_COLUMNS_LEAST & 1;
   if (has) return true;
   ptx_stop(m, w, PTX_FINDING_TENSOR_MEMORY, 1u << lane,
-           arena_printf(m->arena, "columns %d to %d of tensor memory, not all of them allocated",
+           arena_printf(m->arena, "columns %d to %d of tensor memory are not all allocated",
                         reach->column, reach->column + reach->n - 1));
   return false;
 }

@@ -110,8 +110,10 @@ const char *clipboard_copy(Arena *arena, const char *text,
                            void *context) {
   size_t n = strlen(text);
   if (n > CLIPBOARD_MAX)
-    return arena_printf(arena, "not copied: %zu bytes, terminals take at most %d", n,
-                        CLIPBOARD_MAX);
+    return arena_printf(arena,
+                        "not copied: %zu bytes are more than the %d that a terminal "
+                        "takes",
+                        n, CLIPBOARD_MAX);
   if (is_set("TMUX") && copy_to_tmux(text))
     return arena_printf(arena, "copied %zu bytes to the tmux buffer", n);
   if (!write_terminal) return "not copied: there is no terminal";

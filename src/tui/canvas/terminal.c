@@ -155,13 +155,13 @@ static bool find_description(Terminal *terminal, FILE *in, FILE *out, Diags *dia
     terminal->screen = new_screen(terminal->arena, term, out, in);
   } else {
     diag_add(diags, "term",
-             "TERM=%s is not a terminal that is described here; using xterm-256color", term);
+             "the terminfo database does not describe TERM=%s; xterm-256color is used", term);
     terminal->screen = new_screen(terminal->arena, "xterm-256color", out, in);
   }
   if (!terminal->screen)
     diag_add(diags, "term",
-             "neither TERM=%s nor xterm-256color is described here: the terminfo database is "
-             "missing (package ncurses-base)",
+             "the terminfo database describes neither TERM=%s nor xterm-256color: install "
+             "package ncurses-base",
              term);
   return terminal->screen != NULL;
 }
@@ -225,7 +225,7 @@ static FILE *open_nowhere(Diags *diags) {
   FILE *nowhere = fopen("/dev/null", "we");
   int one_more = nowhere ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : -1;
   if (one_more < 0)
-    diag_add(diags, "terminal", "no file can be opened any more: %s", strerror(errno));
+    diag_add(diags, "terminal", "no file can be opened: %s", strerror(errno));
   else
     close(one_more);
   if (one_more < 0 && nowhere) fclose(nowhere);

@@ -252,7 +252,7 @@ static void read_styles(Theme *theme, const JsonValue *styles, Diags *diags) {
     else if (json_read_string(value, &text, diags) &&
              !set_colored(theme, (StyleRole)role, text, word))
       json_diag(diags, value,
-                "\"%s\" in \"%s\" is not a word of a look: bold, dim, italic, underline, reverse, "
+                "\"%s\" in \"%s\" is not part of a style: bold, dim, italic, underline, reverse, "
                 "on, a colour's name, 0-255 or #rrggbb",
                 word, text);
   }
@@ -369,7 +369,7 @@ bool color_depth(const ColorSettings *settings, ColorDepth *depth, Diags *diags)
   if (!option || str_equal(option, "auto")) return environment_depth(settings, depth);
   for (int i = 0; i <= DEPTH_TRUE; i++)
     if (str_equal(option, options[i])) return *depth = (ColorDepth)i, true;
-  Diag *diag = diag_add(diags, "color", "--color=%s is none of never, 16, 256, truecolor, auto",
+  Diag *diag = diag_add(diags, "color", "--color=%s: choose never, 16, 256, truecolor or auto",
                         str_sanitise(diags->arena, option));
   diag->nearest = nearest_name(option, options, 5);
   return false;

@@ -206,7 +206,8 @@ void tty_close(void) {
 }
 
 static size_t keep(char into[SEQUENCE_MAX], const Str *text) {
-  if (text->length > SEQUENCE_MAX) die("this terminal's sequences take %zu bytes", text->length);
+  if (text->length > SEQUENCE_MAX)
+    die("the sequences of this terminal take %zu bytes", text->length);
   memcpy(into, text->text, text->length);
   return text->length;
 }

@@ -42,7 +42,9 @@ static const char *find_folder(Arena *arena, bool *shared, Diags *diags) {
 const char *class_socket_path(Arena *arena, const char *room, bool *shared, Diags *diags) {
   struct sockaddr_un address;
   if (!is_name(room)) {
-    diag_add(diags, "class", "\"%s\" is no name of a class: letters, digits, - and _, at most %d",
+    diag_add(diags, "class",
+             "\"%s\" is not a name for a class: use letters, digits, - and _, at "
+             "most %d",
              str_sanitise(diags->arena, room), ROOM_NAME_MAX);
     return NULL;
   }
@@ -84,13 +86,12 @@ const char *class_socket_way_out(Arena *arena) {
   if (!folder) return error;
   if (shared)
     return arena_printf(arena,
-                        "classes are looked for in %s ($GEMMVIEW_CLASSROOM): teacher and "
-                        "class set it alike",
+                        "classes are looked up in %s ($GEMMVIEW_CLASSROOM): teacher and students "
+                        "set the same folder",
                         folder);
   return arena_printf(arena,
-                      "only your own classes are seen, in %s; for others, `gemmview classroom "
-                      "init FOLDER` makes a folder that teacher and class name in "
-                      "GEMMVIEW_CLASSROOM",
+                      "only your own classes are in %s; for others, make a folder with `gemmview "
+                      "classroom init FOLDER` and name it in GEMMVIEW_CLASSROOM",
                       folder);
 }
 
@@ -128,7 +129,7 @@ int class_socket_listen(const char *path, bool shared, Diags *diags) {
   bool taken = answers >= 0 || errno == EAGAIN || errno == EACCES;
   if (answers >= 0) close(answers);
   if (taken) {
-    diag_add(diags, "class", "%s: somebody is teaching there already", path);
+    diag_add(diags, "class", "%s: a class of this name is open already", path);
     return -1;
   }
   class_socket_leave(path, class_socket_node(path));

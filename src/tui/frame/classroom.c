@@ -214,7 +214,7 @@ Classroom *classroom_teach(Arena *arena, Session *session, const char *room, Dia
              getenv("GEMMVIEW_CLASSROOM"), room);
   else
     snprintf(state->way_in, sizeof state->way_in,
-             "gemmview join %.40s, by you alone; for others see gemmview classroom", room);
+             "gemmview join %.40s, for you alone; gemmview classroom lets others in", room);
   return class;
 }
 
@@ -418,7 +418,7 @@ static const char *only_room(Arena *arena, Diags *diags) {
   Str names = str_new(arena);
   for (int i = 0; rooms[i]; i++) str_printf(&names, " %s", rooms[i]);
   if (rooms[0])
-    diag_add(diags, "class", "several classes are held here:%s; name one", names.text);
+    diag_add(diags, "class", "several classes are open here:%s; name one", names.text);
   else
     diag_add(diags, "class", "no class is open here: gemmview teach NAME begins a class; %s",
              class_socket_way_out(arena));
@@ -449,7 +449,7 @@ Classroom *classroom_join(Arena *arena, Session *session, const char *room, cons
   if (class->teacher.fd >= 0) return class;
   if (class->is_held) {
     diag_add(diags, "class",
-             "the class \"%s\" lets nobody in now: it has %d places, and its teacher may be "
+             "the class \"%s\" does not answer: its %d places are taken, or its teacher is "
              "suspended",
              room, CLASS_FOLLOWERS_MAX);
     classroom_close(class);
@@ -458,7 +458,7 @@ Classroom *classroom_join(Arena *arena, Session *session, const char *room, cons
   const char **rooms = class_socket_list(arena, diags);
   int n = 0;
   while (rooms && rooms[n]) n++;
-  diag_add(diags, "class", "nobody teaches \"%s\" here; %s", room, class_socket_way_out(arena))
+  diag_add(diags, "class", "no class \"%s\" is open here; %s", room, class_socket_way_out(arena))
       ->nearest = rooms ? nearest_name(room, rooms, n) : NULL;
   classroom_close(class);
   return NULL;
@@ -480,8 +480,8 @@ static void call_back(Session *session) {
   bool there = session->at.view == view_find("lesson");
   if (there && session->prompt.kind == PROMPT_FIELD) textfield_set(&session->prompt.field, "");
   if (!there)
-    session_say(session, SAID_NOTE, "the class goes on with %s, step %d; 0 goes there",
-                run->lesson->name, run->step + 1);
+    session_say(session, SAID_NOTE, "the class is at %s, step %d; 0 goes there", run->lesson->name,
+                run->step + 1);
 }
 
 static bool take_step(Classroom *class, const JsonValue *root) {

@@ -47,7 +47,7 @@ static void *field_of(Config *config, const Setting *setting) {
 static bool read_list(const JsonValue *value, ConfigList *list, Diags *diags) {
   bool ok = true;
   if (json_kind(value) != JSON_ARRAY || json_count(value) > CONFIG_WORKERS_MAX) {
-    json_diag(diags, value, "a list of at most %d texts is due", CONFIG_WORKERS_MAX);
+    json_diag(diags, value, "expected a list of at most %d texts", CONFIG_WORKERS_MAX);
     return false;
   }
   list->n = 0;
@@ -112,7 +112,7 @@ static void read_binding(Arena *arena, const JsonValue *value, const char *conte
     json_diag(diags, value, "%s", wrong.first->text)->nearest = wrong.first->nearest;
   if (!json_read_string(value, &action, diags) || code == KEY_NONE) return;
   if (*action && !is_among(names, action)) {
-    json_diag(diags, value, "nothing is called \"%s\" in %s", str_sanitise(arena, action), context)
+    json_diag(diags, value, "no action \"%s\" exists in %s", str_sanitise(arena, action), context)
         ->nearest = nearest_name(action, names->name, names->n);
     return;
   }
@@ -134,13 +134,13 @@ static int find_context(Arena *arena, const JsonValue *value, const char *name, 
 }
 
 static void read_keys(Arena *arena, const JsonValue *keys, Config *config, Diags *diags) {
-  if (json_kind(keys) != JSON_OBJECT) json_diag(diags, keys, "an object of views is due");
+  if (json_kind(keys) != JSON_OBJECT) json_diag(diags, keys, "expected an object of views");
   for (int i = 0; i < json_count(keys) && json_kind(keys) == JSON_OBJECT; i++) {
     const JsonValue *list = json_at(keys, i);
     int view = find_context(arena, list, json_key_at(keys, i), diags);
     if (view < -1) continue;
     const char *context = view < 0 ? KEYMAP_GLOBAL : view_table[view].name;
-    if (json_kind(list) != JSON_OBJECT) json_diag(diags, list, "an object of keys is due");
+    if (json_kind(list) != JSON_OBJECT) json_diag(diags, list, "expected an object of keys");
     Names names = action_names(arena, view);
     for (int k = 0; k < json_count(list) && json_kind(list) == JSON_OBJECT; k++)
       read_binding(arena, json_at(list, k), context, json_key_at(list, k), &names, config, diags);
@@ -169,7 +169,7 @@ bool config_read(Arena *arena, const char *text, size_t n, const char *what, Con
   const JsonValue *root = json_parse(arena, text, n, diags, what);
   if (!root) return false;
   if (json_kind(root) != JSON_OBJECT) {
-    json_diag(diags, root, "a configuration is an object");
+    json_diag(diags, root, "expected an object: the configuration");
     return false;
   }
   for (int i = 0; i < SETTINGS; i++) known[i + 1] = settings[i].name;
@@ -301,7 +301,7 @@ void config_bind(const Config *config, Keymap *keymap, Diags *diags) {
   for (int i = 0; i < view_count; i++) {
     const char *view = view_table[i].name;
     if (keymap_key(keymap, view, "quit") != KEY_NONE) continue;
-    if (!told) diag_add(diags, "config", "no key is left that quits in %s, so q does", view);
+    if (!told) diag_add(diags, "config", "no key quits in %s any more, so q keeps doing it", view);
     told = true;
     keymap_bind(keymap, view, "q", "quit", NULL, diags);
   }

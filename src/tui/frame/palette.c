@@ -165,9 +165,9 @@ bool palette_search(Session *session, int direction) {
     return true;
   }
   if (*session->prompt.search)
-    session_say(session, SAID_NOTE, "\"%s\" is not here", session->prompt.search);
+    session_say(session, SAID_NOTE, "\"%s\" was not found here", session->prompt.search);
   else
-    session_say(session, SAID_NOTE, "nothing searched for yet: / begins a search");
+    session_say(session, SAID_NOTE, "no search yet: / begins one");
   return false;
 }
 

@@ -384,7 +384,7 @@ void requests_bench_sweep(Requests *requests) {
     n += ask_point(requests, &schedule);
   }
   if (n)
-    session_say(session, SAID_NOTE, "%d values of %s will be timed, x stops", n,
+    session_say(session, SAID_NOTE, "%d values of %s wait for their timing; x stops", n,
                 knob_table[sweep->knob].name);
   else
     session_say(session, SAID_NOTE, "nothing left to time: every legal value was timed here");
@@ -551,7 +551,7 @@ static void take_progress(Session *session, const Request *request, const Messag
   if (!request || !is_on_gpu(request)) return;
   if (message->kind == MESSAGE_QUEUED)
     snprintf(session->background.worker.line, sizeof session->background.worker.line,
-             "%d before us, about %.0f s", (int)message->place, message->seconds);
+             "%d requests come first, about %.0f s", (int)message->place, message->seconds);
   else
     snprintf(session->background.worker.line, sizeof session->background.worker.line,
              "%s: %.60s %.0f %%", words[request->kind], message->stage, 100 * message->fraction);

@@ -147,7 +147,7 @@ static void read_wait(Reader *reader, const char *rest) {
   enum { HOUR_MS = 3600 * 1000 };
   char *what = next_word(reader, &rest), *end;
   if (!what || next_word(reader, &rest)) {
-    complain(reader, "wait needs one word, such as worker, 200ms or 1.5s");
+    complain(reader, "wait needs one word: worker, or a time such as 200ms or 1.5s");
   } else if (!isdigit((unsigned char)*what)) {
     add(reader, (Event){.kind = EVENT_WAIT, .text = what});
   } else {
@@ -156,7 +156,8 @@ static void read_wait(Reader *reader, const char *rest) {
     if (ms > 0 && ms <= HOUR_MS)
       add(reader, (Event){.kind = EVENT_WAIT, .wait_ms = (int)ceil(ms), .text = what});
     else
-      complain(reader, "wait %s is no time from 1ms to 3600s", str_sanitise(reader->arena, what));
+      complain(reader, "wait %s: expected a time from 1ms to 3600s",
+               str_sanitise(reader->arena, what));
   }
 }
 

@@ -74,7 +74,7 @@ static void set_world(struct Session *session) {
 static bool is_taken(const Tutor *tutor, const char *name, const char *path, Diags *diags) {
   for (int i = 0; i < tutor->n_lessons; i++) {
     if (!str_equal_fold(tutor->lesson[i]->name, name)) continue;
-    diag_add(diags, "lesson", "%s: there is a lesson \"%s\" already", path, name);
+    diag_add(diags, "lesson", "%s: another lesson is named \"%s\"", path, name);
     return true;
   }
   return false;
@@ -302,8 +302,10 @@ bool tutor_open(struct Session *session, const char *name, int step, Diags *diag
   const Lesson *lesson = lesson_find(tutor->lesson, tutor->n_lessons, name, diags);
   if (!lesson) return false;
   if (step < 0 || step > lesson->n_steps) {
-    Diag *diag = diag_add(diags, "lesson", "the lesson %s has steps 1 to %d, not %d", lesson->name,
-                          lesson->n_steps, step);
+    Diag *diag = diag_add(diags, "lesson",
+                          "the lesson %s has steps 1 to %d; step %d does not "
+                          "exist",
+                          lesson->name, lesson->n_steps, step);
     diag->nearest = step < 0 ? "1" : arena_printf(diags->arena, "%d", lesson->n_steps);
     return false;
   }

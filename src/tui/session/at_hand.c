@@ -62,8 +62,8 @@ static void tell(Session *session, const Device *device, const Target *row, int 
     session_say(session, SAID_NOTE, "this is %s; the GPU at hand is %.60s: TARGET=%s", id,
                 device->name, row->id);
   else
-    session_say(session, SAID_NOTE, "on the GPU at hand, %.60s: TARGET=%s%s", device->name, row->id,
-                n_differ ? "; where its driver says otherwise, its word counts" : "");
+    session_say(session, SAID_NOTE, "for the GPU at hand, %.60s: TARGET=%s%s", device->name,
+                row->id, n_differ ? "; where the driver gives other limits, they count" : "");
 }
 
 void at_hand_take(Session *session, const Device *device) {

@@ -48,5 +48,5 @@ const char *better_kernel_changes(Arena *arena, const Session *session, const Sc
                knob_value_text(arena, now, knob), session->ascii ? "->" : "→",
                knob_value_text(arena, schedule, knob));
   }
-  return out.length ? out.text : "no change that is used here";
+  return out.length ? out.text : "no change that matters here";
 }

@@ -20,8 +20,8 @@ static ClaimFound without_run(const ClaimRow *row, const ClaimFound *found) {
   return (ClaimFound){.says = found->says,
                       .model = row->fact ? "a run is under way" : "",
                       .why =
-                          "The interpreter runs this program with values; what it finds stands "
-                          "here in a moment."};
+                          "The interpreter runs this program with values. Its findings come in a "
+                          "moment."};
 }
 
 static bool asks_for_run(const Diags *diags) {

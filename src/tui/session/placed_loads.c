@@ -152,7 +152,9 @@ bool placed_loads_next(PlacedLoads *placed, int *copy, int *place) {
   if (is_same(placed->places, placed->whole)) return true;
   do
     placed->cost[*copy][*place] =
-        (PlacedCost){PLACED_KNOWN, .error = "the loop of the whole problem has other lines"};
+        (PlacedCost){PLACED_KNOWN, .error =
+                                       "the loop of the whole problem has other lines than "
+                                       "this one"};
   while (find_due(placed, copy, place));
   return false;
 }
@@ -178,7 +180,7 @@ void placed_loads_take(PlacedLoads *placed, uint64_t key, int copy, int place,
     cost->kernel = result->kernels[kernel];
     cost->kernel.name = cost->kernel.note = NULL;
   } else {
-    cost->error = str_sanitise(placed->arena, error ? error : "the compiler gave no numbers");
+    cost->error = str_sanitise(placed->arena, error ? error : "the compiler reported no numbers");
   }
 }
 

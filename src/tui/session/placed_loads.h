@@ -17,10 +17,10 @@
 #include "model/interp/load_places.h"
 #include "model/readings/model.h"
 
-#define LOADS_NONE                                                                               \
-  "No copy stands by itself in the loop over slabs of the warps that multiply: none is made in " \
-  "the background, or another warp asks for it, or it is spread over the products. "             \
-  "attention/eager_kv has two that can be moved."
+#define LOADS_NONE                                                                                 \
+  "This loop over slabs has no copy that can be moved. Either no copy runs in the background, or " \
+  "a producer starts it, or it is spread over the k-steps. attention/eager_kv has two that can "   \
+  "be moved."
 
 typedef enum PlacedState { PLACED_UNASKED, PLACED_ASKED, PLACED_KNOWN } PlacedState;
 

@@ -395,7 +395,7 @@ bool session_go_rung(Session *session, int rung) {
   carry_problem(session, from, rung, &schedule);
   stand(session, session->doc.ladder, rung, &schedule);
   if (edits)
-    session_say(session, SAID_NOTE, "%d edit%s stay%s with rung %d", edits, plural_s(edits),
+    session_say(session, SAID_NOTE, "%d edit%s stay%s at rung %d", edits, plural_s(edits),
                 edits == 1 ? "s" : "", from);
   return true;
 }

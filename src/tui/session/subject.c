@@ -13,7 +13,7 @@ Accesses session_accesses(const Session *session) {
                     .wavefronts = model->totals.wavefronts,
                     .per = "per slab",
                     .none = slabs.n ? described_sentence(session->frame, &slabs)
-                                    : "This kernel does not touch shared memory."};
+                                    : "This kernel does not use shared memory."};
 }
 
 const BankMap *session_map(const Session *session, int i) {

@@ -100,7 +100,7 @@ bool tuning_poll(Session *session) {
 void tuning_cancel(Session *session) {
   if (!tuning_runs(session)) return;
   tune_run_cancel(session->background.tuning->run);
-  session_say(session, SAID_NOTE, "the search ends; what is known stays");
+  session_say(session, SAID_NOTE, "the search ends; its results stay");
 }
 
 void tuning_free(Session *session) {

@@ -156,7 +156,7 @@ static void print_comparison(const Subject *s) {
   if (s->n < 2 || !(a->time_ns > 0) || !(b->time_ns > 0)) return;
   const BenchResult *result = result_of(s);
   if (!bench_differs(&result->entries[0].time, &result->entries[1].time))
-    printf("\nno difference that the spread does not explain\n");
+    printf("\nno difference beyond the spread of the times\n");
   else if (a->time_ns < b->time_ns)
     printf("\n%.1f %% faster than the other\n", 100 * (b->time_ns / a->time_ns - 1));
   else
@@ -242,7 +242,7 @@ static bool prepare(Subject *s, Diags *diags) {
   }
   if (diags->count) return false;
   if (s->n < 2 || plan_same_problem(s->side[0].plan, s->side[1].plan)) return true;
-  diag_add(diags, "usage", "--against is another product: both states need the same M, N, K")
+  diag_add(diags, "usage", "--against computes another product: give both states the same M, N, K")
       ->nearest = arena_printf(s->arena, "M=%lld,N=%lld,K=%lld", (long long)s->side[0].row.m,
                                (long long)s->side[0].row.n, (long long)s->side[0].row.k);
   return false;
@@ -266,7 +266,8 @@ static void tell(const Subject *s) {
     if (compile && compile->cubin && !compile->cubin->ok && *compile->cubin->log)
       fprintf(stderr, "%s\n", compile->cubin->log);
     if (cli_is_wide(&side->row))
-      cli_error(0, "the quartiles lie %.0f %% apart: too wide to go by", 100 * side->row.spread);
+      cli_error(0, "the quartiles are %.0f %% apart: this time cannot be trusted",
+                100 * side->row.spread);
   }
 }
 
@@ -301,7 +302,7 @@ static int run(Subject *s, Diags *diags) {
 static int run_here(Subject *s, Diags *diags) {
   const char *why = NULL;
   s->gpu = gpu_open(s->arena, 0, &why);
-  if (!s->gpu) return cli_error(CLI_MISSING, "there is no GPU to time on: %s", why);
+  if (!s->gpu) return cli_error(CLI_MISSING, "no GPU to time on: %s", why);
   const int status = run(s, diags);
   gpu_close(s->gpu);
   return status;
@@ -311,13 +312,13 @@ int cmd_bench(Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
   BenchGiven given = {0};
   if (options_parse(options, N_OPTIONS, &given, &argc, argv, &diags) && argc > 1)
-    diag_add(&diags, "usage", "bench takes no argument \"%s\"; a state is given with -k",
+    diag_add(&diags, "usage", "bench takes no argument \"%s\"; give a state with -k",
              str_sanitise(arena, argv[1]));
   if (given.hot && given.cold) diag_add(&diags, "usage", "--hot and --cold exclude each other");
   if (given.in_process && given.worker.count)
     diag_add(&diags, "usage", "--in-process and --worker exclude each other");
   if (data_of(&given) == PLAN_N_DATA)
-    diag_add(&diags, "usage", "--data %s: it is normal, positive, scaled or cancelling",
+    diag_add(&diags, "usage", "--data %s: choose normal, positive, scaled or cancelling",
              str_sanitise(arena, given.data));
   Schedule unused;
   cli_schedule(given.state, &unused, &diags);

@@ -32,9 +32,10 @@ int cmd_history(Arena *arena, int argc, char **argv) {
   int n_options = sizeof options / sizeof options[0];
   if (!options_parse(options, n_options, &given, &argc, argv, &diags)) return cli_fail(&diags);
   if (argc > 1)
-    return cli_error(CLI_USAGE, "\"%s\" is left over: gemmview history takes options only",
+    return cli_error(CLI_USAGE, "\"%s\": gemmview history takes only options",
                      str_sanitise(arena, argv[1]));
-  return history_rows_print(
-      arena, &(HistoryRowsAsked){"history", history_recent, "nothing was timed on this machine yet",
-                                 given.max, given.json, given.csv});
+  return history_rows_print(arena, &(HistoryRowsAsked){"history", history_recent,
+                                                       "no kernel was timed on this machine "
+                                                       "yet",
+                                                       given.max, given.json, given.csv});
 }

@@ -153,8 +153,11 @@ static void judge_size(const Run *run, const Size *size, Diags *diags) {
     if (!first) first = rung;
   }
   for (const Diag *diag = why.first; diag; diag = diag->next)
-    diag_add(diags, diag->rule, "--size %d,%d,%d: no rung of %s takes it; %s: %s", size->extent[0],
-             size->extent[1], size->extent[2], run->ladder->name, first->name, diag->text)
+    diag_add(diags, diag->rule,
+             "--size %d,%d,%d: no rung of %s is legal with it; %s: "
+             "%s",
+             size->extent[0], size->extent[1], size->extent[2], run->ladder->name, first->name,
+             diag->text)
         ->nearest = diag->nearest;
 }
 
@@ -261,7 +264,7 @@ static void print_footing(const Run *run) {
                    : arena_printf(run->arena, "no %s",
                                   schedule_reference(&run->ladder->rung[0].schedule)),
          r->clocks ? r->clocks : "clocks unknown");
-  if (r->method) printf("%s; predicted: ~ is a stand-in, nothing was played\n", r->method);
+  if (r->method) printf("%s; predicted: ~ marks a stand-in for the clock\n", r->method);
 }
 
 // ---- documents ----------------------------------------------------------------------------------

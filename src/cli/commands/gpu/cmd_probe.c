@@ -74,15 +74,15 @@ static bool check_given(const ProbeGiven *given, Diags *diags) {
     diag_add(diags, "usage", "--op and --addr belong together")->nearest =
         "--op lds32 --addr 'lane * 4'";
   if (given->op && (given->state || given->site))
-    diag_add(diags, "usage", "--op with --addr, or a schedule with -k: one of the two");
+    diag_add(diags, "usage", "give --op with --addr, or a schedule with -k");
   if (given->ladder && (given->op || given->state || given->site))
     diag_add(diags, "usage", "--ladder goes without -k, --site, --op and --addr");
   if (given->registers &&
       (given->op || given->state || given->site || given->ladder || given->worker.count))
-    diag_add(diags, "usage", "--registers goes alone, or with --json, on the GPU at hand");
+    diag_add(diags, "usage", "--registers takes only --json besides");
   if (given->clock && (given->op || given->state || given->site || given->ladder ||
                        given->worker.count || given->registers))
-    diag_add(diags, "usage", "--clock goes alone, or with --json, on the GPU at hand");
+    diag_add(diags, "usage", "--clock takes only --json besides");
   return diags->count == 0;
 }
 
@@ -184,7 +184,7 @@ static const char *order_text(Arena *arena, const ProbeOrder *order) {
                                       [PROBE_NOT_ALIKE] = "NOT alike"};
   const char *word = words[order->verdict];
   if (!order->n_hidden) return order->n_pairs ? word : "nothing to order";
-  return arena_printf(arena, "%s, %d hidden by the floor of %.1f clocks", word, order->n_hidden,
+  return arena_printf(arena, "%s, %d hidden below the floor of %.1f clocks", word, order->n_hidden,
                       order->clocks_lo);
 }
 
@@ -207,9 +207,12 @@ static void print_verdict(const CliProbe *probe, const Verdict *verdict) {
          "clocks", "each", "with", "tied", "hidden", "against", "split");
   for (int i = 0; i < banks_op_count(); i++) print_order(probe, banks_op_at(i), &verdict->order[i]);
   puts(
-      "Pairs of one operation with different counts: with the model, tied within the noise, tied\n"
-      "and hidden (at a clock a wavefront, both counts lie under the fastest that was measured),\n"
-      "or against it; split: the same count, further apart than half a wavefront.");
+      "Pairs of accesses of one operation with different counts. with: the times are in the "
+      "order of\n"
+      "the counts. tied: equal within the noise. hidden: both counts lie below the fastest time "
+      "measured.\n"
+      "against: the times are in the other order. split: equal counts, more than half a "
+      "wavefront apart.");
   if (probe->n_left_out)
     printf("%d rungs left out: not built, or not legal on this GPU\n", probe->n_left_out);
   puts(words[verdict->all]);
@@ -262,7 +265,7 @@ static int need_tools(CliWorker *worker) {
   const int missing = cli_worker_need_gpu(worker);
   const WorkerMachine machine = cli_worker_machine(worker);
   if (missing || machine.can_compile) return missing;
-  return cli_error(CLI_MISSING, "there is no compiler for the probe's kernels: %s", machine.nvrtc);
+  return cli_error(CLI_MISSING, "no compiler for the probe's kernels: %s", machine.nvrtc);
 }
 
 static int run(CliProbe *probe, const ProbeGiven *given, CliWorker *worker, Diags *diags) {
@@ -300,7 +303,7 @@ static void print_registers(const char *gpu, const RegisterProbeResult *results,
 static int probe_registers(Arena *arena, bool json) {
   const char *why = NULL;
   Gpu *gpu = gpu_open(arena, 0, &why);
-  if (!gpu) return cli_error(CLI_MISSING, "there is no GPU to ask: %s", why);
+  if (!gpu) return cli_error(CLI_MISSING, "no GPU was found: %s", why);
   const int n = register_probe_count();
   RegisterProbeResult *results = ARENA_ARRAY(arena, RegisterProbeResult, n);
   int status = CLI_OK;
@@ -335,7 +338,7 @@ static void print_clock(const ProbedClock *probed) {
     printf("%s%s\n", str_equal(r->unit, "clocks") ? "" : "  bytes a clock",
            r->fits ? "" : "  NOT as played");
   }
-  printf("\n%-50s %9s %9s\n", "what follows from them", "measured", "data/clock");
+  printf("\n%-50s %9s %9s\n", "numbers derived from them", "measured", "data/clock");
   for (int i = 0; i < probed->n_facts; i++)
     printf("%-50s %9.2f %9.2f\n", probed->fact[i].key, probed->fact[i].value, probed->fact[i].kept);
 }
@@ -365,7 +368,7 @@ static int probe_clock(Arena *arena, bool json) {
   TargetTable targets;
   if (!cli_targets(arena, &targets, &diags)) return cli_fail(&diags);
   Gpu *gpu = gpu_open(arena, 0, &why);
-  if (!gpu) return cli_error(CLI_MISSING, "there is no GPU to ask: %s", why);
+  if (!gpu) return cli_error(CLI_MISSING, "no GPU was found: %s", why);
   ClockProbe *probe = clock_probe_open(arena, gpu, &targets);
   const int status = probe ? run_clock(arena, probe, gpu, json)
                            : cli_error(CLI_BENCH, "%s", str_sanitise(arena, gpu_error(gpu)));

@@ -79,9 +79,9 @@ static void check_bank_line(Selftest *t, Check *check, const char *text, size_t 
   if (read && bank_batch_agrees(&line, banks_count(line.op, line.addr)))
     selftest_passed(t, check, what);
   else
-    selftest_failed(t, check, arena_strdup(t->arena, what), NULL,
-                    read ? "the rules say another number than the measurement"
-                         : arena_strdup(t->arena, diags.first->text));
+    selftest_failed(
+        t, check, arena_strdup(t->arena, what), NULL,
+        read ? "the rules and the measurement differ" : arena_strdup(t->arena, diags.first->text));
   arena_free(scratch);
 }
 
@@ -170,7 +170,7 @@ static void run_one(Selftest *t, Check *check, CliTiming *job) {
     selftest_passed(t, check, job->rung);
   else
     selftest_failed(t, check, job->rung, job->state,
-                    job->row.error ? job->row.error : "it did not end");
+                    job->row.error ? job->row.error : "it did not finish");
 }
 
 // Compiles in batches, so that the compiler's processes are busy while C is checked.
@@ -252,7 +252,7 @@ static void check_runs(Selftest *t) {
 static void *share(Selftest *t, Check *check, size_t bytes) {
   void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory != MAP_FAILED) return memory;
-  selftest_failed(t, check, "all", NULL, "there is no memory to share with the process on the GPU");
+  selftest_failed(t, check, "all", NULL, "no memory to share with the process on the GPU");
   return NULL;
 }
 
@@ -276,7 +276,7 @@ static int run_fragments(void *context) {
   const char *why = NULL;
   Arena *arena = arena_new("fragments"), *scratch = arena_new("tagged");
   Gpu *gpu = gpu_open(arena, 0, &why);
-  if (!gpu) return cli_error(CLI_MISSING, "there is no GPU to ask: %s", why);
+  if (!gpu) return cli_error(CLI_MISSING, "no GPU was found: %s", why);
   for (int i = 0; i < tagged_count() && !gpu_poisoned(gpu); i++) {
     note_case(scratch, gpu, i, &notes[i]);
     arena_reset(scratch);
@@ -292,9 +292,10 @@ static void tell_fragments(Selftest *t, Check *check, const FragmentNote *notes)
     if (notes[i].ok)
       selftest_passed(t, check, name);
     else
-      selftest_failed(
-          t, check, name, NULL,
-          notes[i].told ? arena_strdup(t->arena, notes[i].error) : "not tried, or it did not end");
+      selftest_failed(t, check, name, NULL,
+                      notes[i].told ? arena_strdup(t->arena, notes[i].error)
+                                    : "not tried, or it did not "
+                                      "finish");
   }
 }
 
@@ -308,7 +309,7 @@ static void check_fragments(Selftest *t) {
     if (notes[0].told)
       tell_fragments(t, check, notes);
     else
-      selftest_failed(t, check, "all", NULL, "not even the first case came to its end");
+      selftest_failed(t, check, "all", NULL, "the first case did not finish");
     munmap(notes, bytes);
   }
   selftest_end(t, check);
@@ -326,7 +327,7 @@ static int run_order(void *context) {
   const char *error = NULL;
   Arena *arena = arena_new("order");
   Gpu *gpu = gpu_open(arena, 0, &error);
-  if (!gpu) return cli_error(CLI_MISSING, "there is no GPU to ask: %s", error);
+  if (!gpu) return cli_error(CLI_MISSING, "no GPU was found: %s", error);
   notes->absent = !late_reads_on(gpu_cc(gpu));
   while (!notes->absent && !error && notes->n_told < LATE_N) {
     error = late_reads(arena, gpu, (LateRow)notes->n_told, notes->counts);
@@ -358,10 +359,10 @@ static void check_order(Selftest *t) {
     cli_in_child(run_order, notes, ORDER_SECONDS);
     for (int i = 0; i < notes->n_told; i++) tell_order(t, check, (LateRow)i, &notes->counts[i]);
     if (notes->absent)
-      check->skipped = "copies by TMA run from sm_90 on";
+      check->skipped = "copies by TMA need sm_90 or later";
     else if (notes->n_told < LATE_N)
       selftest_failed(t, check, late_row_name((LateRow)notes->n_told), NULL,
-                      *notes->error ? arena_strdup(t->arena, notes->error) : "it did not end");
+                      *notes->error ? arena_strdup(t->arena, notes->error) : "it did not finish");
     munmap(notes, sizeof *notes);
   }
   selftest_end(t, check);
@@ -421,7 +422,7 @@ static void check_random(Selftest *t) {
   const Target *target = target_find(&t->targets, like.target, NULL);
   if (!random_family_on(family_of(t), target)) {
     check->skipped =
-        arena_printf(t->arena, "%s is %s, wgmma is of sm_90a alone", target->id, target->arch);
+        arena_printf(t->arena, "%s is %s, wgmma needs sm_90a", target->id, target->arch);
     selftest_end(t, check);
     return;
   }

@@ -214,7 +214,7 @@ static bool run_product(Sweep *s, Diags *diags) {
         ->nearest = arena_printf(s->arena, "--limit %d", points.n);
   if (diags->count) return false;
   if (points.n_illegal)
-    cli_error(0, "%d of %lld points are passed over; the first, %s: %s", points.n_illegal,
+    cli_error(0, "%d of %lld points are left out; the first, %s: %s", points.n_illegal,
               (long long)sweep_product(&s->axes), changes(s->arena, &s->base, &points.illegal),
               points.reason);
   print_heading(s);
@@ -260,11 +260,11 @@ static void tell_best(Sweep *s) {
 static bool read_given(Sweep *s, int argc, char **argv, Diags *diags) {
   const SweepGiven *given = s->given;
   if (argc > 1)
-    diag_add(diags, "usage", "sweep takes no argument \"%s\"; a state is given with -k",
+    diag_add(diags, "usage", "sweep takes no argument \"%s\"; give a state with -k",
              str_sanitise(s->arena, argv[1]));
   if (given->json && given->csv) diag_add(diags, "usage", "--json and --csv exclude each other");
   if (given->search)
-    diag_add(diags, "usage", "a search for the best kernel is a command of its own")->nearest =
+    diag_add(diags, "usage", "another command searches for the best kernel")->nearest =
         arena_printf(s->arena, "gemmview tune 4096,4096,4096 --seconds %s",
                      str_sanitise(s->arena, given->search));
   else if (given->knobs.count == 0)
@@ -272,13 +272,13 @@ static bool read_given(Sweep *s, int argc, char **argv, Diags *diags) {
   if (given->predict && given->compile)
     diag_add(diags, "usage", "--predict and --compile exclude each other");
   if (given->predict && given->worker.count)
-    diag_add(diags, "usage", "--predict asks no worker; give one of the two");
+    diag_add(diags, "usage", "--predict needs no worker: leave out one of the two");
   if (!cli_schedule(given->state, &s->base, diags) || !cli_targets(s->arena, &s->targets, diags))
     return false;
   for (int i = 0; i < given->knobs.count; i++)
     sweep_add_axis(&s->axes, given->knobs.items[i], &s->base, diags);
   if (sweep_product(&s->axes) > SWEEP_TRIALS_MAX)
-    diag_add(diags, "usage", "the product has %lld points, at most %d are looked at",
+    diag_add(diags, "usage", "the product has %lld points, at most %d are allowed",
              (long long)sweep_product(&s->axes), (int)SWEEP_TRIALS_MAX);
   return diags->count == 0;
 }

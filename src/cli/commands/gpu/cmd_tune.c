@@ -224,7 +224,7 @@ static void tell_lost(Run *run) {
     const char *why = tune_worker_error(run->tune, i);
     if (why && !run->told_of[i]) {
       clear_progress(run);
-      cli_error(0, "worker %d of %d is not at work: %s", i + 1, run->n_workers, why);
+      cli_error(0, "worker %d of %d does not work: %s", i + 1, run->n_workers, why);
     }
     run->told_of[i] = why != NULL;
   }
@@ -247,8 +247,8 @@ static void tell_waiting(Run *run) {
   if (*run->told_of_waiting || tune_elapsed_s(run->tune) < SILENT_S) return;
   *run->told_of_waiting = true;
   cli_error(0,
-            "no worker has answered for %.0f s; one that stands in a queue is waited for up to "
-            "%.0f s; Ctrl-C ends the search",
+            "no worker has answered for %.0f s; a worker in a queue has up to %.0f s; Ctrl-C "
+            "ends the search",
             tune_elapsed_s(run->tune), tune_waits_s());
 }
 
@@ -279,10 +279,9 @@ static void tell_progress(Run *run) {
 // Tells what the roofline's limits came to here, and how far to believe it.
 static void print_calibration(const Calibration *c) {
   if (!c->n) return;
-  printf("roofline fitted to %d times; what each limit takes, where the data sheet says 1:\n",
-         c->n);
+  printf("roofline fitted to %d times; the time of each limit, 1 = as in the data sheet:\n", c->n);
   cli_print_factors(c);
-  printf("on times that the fit had not seen: off by %.0f %% (median), order %.2f\n",
+  printf("error on times left out of the fit: %.0f %% (median), rank correlation %.2f\n",
          100 * (exp(c->error) - 1), c->order);
 }
 
@@ -303,7 +302,7 @@ static void print_table(const TuneField *field, double seconds) {
     print_point(arena, field, point);
   }
   print_calibration(&field->calibration);
-  if (field->spent_s > 0) printf("runs before took %.0f of the %.0f s\n", field->spent_s, seconds);
+  if (field->spent_s > 0) printf("earlier runs took %.0f of the %.0f s\n", field->spent_s, seconds);
   printf("best   ");
   print_point(arena, field, best);
   arena_free(arena);
@@ -354,8 +353,8 @@ static int tell_best(Run *run, const TuneField *field) {
   const TunePoint *best = tune_best(field);
   if (field->error) return cli_error(CLI_USAGE, "%s", field->error);
   if (!best)
-    return cli_error(CLI_BENCH, "%s: no kernel that is right was timed%s",
-                     name_of(run->arena, field), why_none(run, field));
+    return cli_error(CLI_BENCH, "%s: no correct kernel was timed%s", name_of(run->arena, field),
+                     why_none(run, field));
   if (run->given->json)
     print_line(&tune_best_form, &(TuneLine){"best", elapsed(run), 0, field, best});
   else
@@ -372,7 +371,7 @@ static void tell_ranking(const Run *run) {
   while (ranking_step(ranking)) {
   }
   if (ranking->n)
-    printf("ranked by the %s %s; nothing was compiled or timed: %d states tried, %d legal\n",
+    printf("ranked by the %s %s, not compiled and not timed: %d states tried, %d legal\n",
            estimate_word(&ranking->best[0].estimate),
            estimate_error_said(error, &ranking->best[0].estimate), ranking->n_tried,
            ranking->n_legal);
@@ -389,7 +388,7 @@ static int finish(Run *run) {
   if (tune_n_fields(run->tune) == 0 && !run->given->json) tell_ranking(run);
   if (tune_n_fields(run->tune) == 0)
     return cli_error(CLI_MISSING, "%s",
-                     run->n_workers > 1 ? "no worker is at work" : tune_error(run->tune));
+                     run->n_workers > 1 ? "no worker runs" : tune_error(run->tune));
   for (int i = 0; i < tune_n_fields(run->tune); i++) {
     const TuneField *field = tune_field(run->tune, i);
     const int its = run->given->random ? tell_orders(run, field) : tell_best(run, field);
@@ -469,9 +468,11 @@ static int read_problems(Arena *arena, const TuneGiven *given, int argc, char **
   if (given->gpus && !str_equal(given->gpus, "all"))
     diag_add(diags, "usage", "--gpus takes \"all\"; one GPU is a worker with --gpu N");
   if (given->random && given->resume)
-    diag_add(diags, "usage", "--random draws its points itself: what is known is not among them");
+    diag_add(diags, "usage",
+             "--random draws its points itself: leave out the options for known "
+             "kernels");
   if ((argc == 2) == (given->file != NULL) || argc > 2)
-    diag_add(diags, "usage", "either one problem or a file of problems is needed")->nearest =
+    diag_add(diags, "usage", "give one problem, or a file of problems")->nearest =
         "4096,4096,4096,bf16";
   if (diags->count) return -1;
   if (given->file) return tune_read_file(arena, given->file, out, diags);

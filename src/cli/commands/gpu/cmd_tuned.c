@@ -52,7 +52,7 @@ static const char *date_of(Arena *arena, const HistoryCalibration *row) {
 }
 
 static void print_fits(Arena *arena, const HistoryCalibration *rows, int n) {
-  if (n == 0) puts("no search has timed enough here yet to fit a roofline");
+  if (n == 0) puts("no search here has enough times to fit a roofline");
   if (n) printf("%-32s %-20s %6s %7s %6s\n", "GPU", "family", "points", "off by", "order");
   for (int i = 0; i < n; i++) {
     const Calibration *fit = &rows[i].fit;
@@ -61,7 +61,10 @@ static void print_fits(Arena *arena, const HistoryCalibration *rows, int n) {
            fit->order);
     cli_print_factors(fit);
   }
-  if (n) puts("factors: times as long as the data sheet says; what no time moved is left out");
+  if (n)
+    puts(
+        "factors: 2 = twice the time of the data sheet; limits that no time moved are left "
+        "out");
 }
 
 typedef struct TunedFits {
@@ -111,14 +114,14 @@ static int only_gpu(Arena *arena, const char *asked, const HistoryRow *rows, int
   for (int i = 0; i < n; i++) {
     if (asked && !strstr(rows[i].gpu, asked)) continue;
     if (found && !str_equal(found, rows[i].gpu))
-      return cli_error(CLI_USAGE, "the history has kernels of %s and of %s: say which with --gpu",
+      return cli_error(CLI_USAGE, "the history has kernels of %s and of %s: choose one with --gpu",
                        str_sanitise(arena, found), str_sanitise(arena, rows[i].gpu));
     found = rows[i].gpu;
   }
   *out = found;
   return found
              ? CLI_OK
-             : cli_error(CLI_MISSING, "no kernel that is right was timed here yet%s%s",
+             : cli_error(CLI_MISSING, "no correct kernel was timed here yet%s%s",
                          asked ? " on a GPU called " : "", asked ? str_sanitise(arena, asked) : "");
 }
 
@@ -174,17 +177,17 @@ int cmd_tuned(Arena *arena, int argc, char **argv) {
   const int n_options = sizeof options / sizeof options[0];
   if (!options_parse(options, n_options, &given, &argc, argv, &diags)) return cli_fail(&diags);
   if (argc > 1)
-    return cli_error(CLI_USAGE, "\"%s\" is left over: gemmview tuned takes options only",
+    return cli_error(CLI_USAGE, "\"%s\": gemmview tuned takes only options",
                      str_sanitise(arena, argv[1]));
   if (given.calibrations && given.csv)
     return cli_error(CLI_USAGE, "--calibrations are written as text or with --json");
   if (given.gpu && !given.header)
-    return cli_error(CLI_USAGE, "--gpu says whose kernels --header is to write");
+    return cli_error(CLI_USAGE, "--gpu goes with --header: it names the GPU");
   if (given.header && (given.calibrations || given.json || given.csv))
-    return cli_error(CLI_USAGE, "--header writes files and nothing else");
+    return cli_error(CLI_USAGE, "--header writes files: leave out --json and --csv");
   if (given.header) return write_header(arena, &given, &diags);
   if (given.calibrations) return show_calibrations(arena, given.json);
-  return history_rows_print(arena, &(HistoryRowsAsked){"tuned", history_best,
-                                                       "no kernel that is right was timed here yet",
-                                                       ROWS_MAX, given.json, given.csv});
+  return history_rows_print(
+      arena, &(HistoryRowsAsked){"tuned", history_best, "no correct kernel was timed here yet",
+                                 ROWS_MAX, given.json, given.csv});
 }

@@ -116,7 +116,9 @@ static void print_matrix(const RegisterView *view) {
   if (view->layout->linear)
     register_layout_print(&out, view->layout);
   else
-    str_add(&out, "no matrix over GF(2): its sizes are no powers of two, or its steps carry\n");
+    str_add(&out,
+            "no matrix over GF(2): its sizes are not powers of two, or it is not linear "
+            "over bits\n");
   printf("\n%s", out.text);
 }
 

@@ -77,7 +77,8 @@ static const Layout *read_memory(Arena *arena, const TtgirUse *use, const char *
   const Layout *layout = notation_parse(arena, &(LayoutSlab){0}, text, diags);
   if (!layout || whole == &use->type.shape) return layout;
   const Layout *part = part_of(arena, layout, &use->type.shape);
-  if (!part) diag_add(diags, "layout", "%s: larger than what it is a part of", use->text);
+  if (!part)
+    diag_add(diags, "layout", "%s: larger than the tensor that it is a part of", use->text);
   return part;
 }
 

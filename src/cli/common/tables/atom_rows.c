@@ -46,12 +46,16 @@ void atom_list_text(Arena *arena) {
   text_table_print(arena, &(TextTable){&listed_atom_form, columns, 10, " "}, atom_table,
                    sizeof *atom_table, atom_count, NULL);
   fputs(
-      "\nA B C: registers of one lane. * or f16, as in m16n8k16.f16.f16. N of wgmma may be any\n"
-      "multiple of 8 up to 256: wgmma.m64n128k16.bf16; its B, and its A if one likes, are read "
-      "from\n"
-      "shared memory. So may that of tcgen05, whose C lies in tensor memory. Of mxf8, mxf4 and\n"
-      "nvfp4 a lane gives two registers of scale factors besides, SFA and SFB; they need "
-      "sm_120a.\nThose of tcgen05 have their factors in tensor memory.\n",
+      "\n"
+      "A B C: registers of one lane. * or f16, as in m16n8k16.f16.f16. N of wgmma and of tcgen05 "
+      "may\n"
+      "be any multiple of 8 up to 256: wgmma.m64n128k16.bf16. wgmma reads B from shared memory, "
+      "and A\n"
+      "too unless it is in registers. C of tcgen05 lies in tensor memory. For mxf8, mxf4 and "
+      "nvfp4 a\n"
+      "lane also gives two registers of scale factors, SFA and SFB (sm_120a). Atoms of tcgen05 "
+      "have\n"
+      "their factors in tensor memory.\n",
       stdout);
 }
 

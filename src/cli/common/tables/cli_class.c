@@ -46,7 +46,11 @@ int cli_class(Arena *arena, int argc, char **argv, ClassRole role) {
   if (!options_parse(teaches ? options : options + N_TEACHERS,
                      teaches ? N_OPTIONS - 1 : N_OPTIONS - N_TEACHERS, &given, &argc, argv, &diags))
     return cli_fail(&diags);
-  if (argc > 2) return cli_error(CLI_USAGE, "one class at a time; \"%s\" is left over", argv[2]);
+  if (argc > 2)
+    return cli_error(CLI_USAGE,
+                     "one class is needed; \"%s\" is one argument too "
+                     "many",
+                     argv[2]);
   const char *name = argc > 1 ? argv[1] : NULL;
   if (teaches && !name)
     return cli_error(CLI_USAGE, "teach needs a lesson; gemmview lesson --list names them");

@@ -54,7 +54,7 @@ void cli_print_traffic(Arena *arena, const Model *model) {
   if (t->power_tflops >= 0)
     printf("estimated power: the board allows %s TFLOP/s\n", number(arena, t->power_tflops));
   if (t->between_us > 0)
-    printf("estimated pauses: %s us of the launch write sums while nothing is multiplied\n",
+    printf("estimated pauses: %s us of the launch store sums while the multipliers are idle\n",
            number(arena, t->between_us));
   printf("estimated traffic: L2 %s GB, of which %s %% hit, DRAM %s GB",
          number(arena, t->l2_bytes / 1e9), number(arena, 100 * t->l2_hit),
@@ -91,8 +91,8 @@ static void print_profiled(const Model *model) {
   }
   if (profiled > pipe)
     printf(
-        "%.6g wavefronts per slab; the profiler counts %.6g by instruction: phases of a load that "
-        "merge and still conflict as if they had not merged\n",
+        "%.6g wavefronts per slab; the profiler counts %.6g: it counts merged phases of a load "
+        "that conflict as if they were not merged\n",
         pipe, profiled);
 }
 

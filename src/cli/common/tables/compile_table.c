@@ -221,8 +221,8 @@ static bool find_points(Table *table, TargetTable *targets, Diags *diags) {
     if (!sweep_add_axis(&table->axes, given->knobs.items[i], &base, diags)) return false;
   const int64_t product = sweep_product(&table->axes);
   if (product > POINTS_MAX) {
-    diag_add(diags, "usage", "the product has %lld points, at most %d are compiled",
-             (long long)product, (int)POINTS_MAX);
+    diag_add(diags, "usage", "there are %lld points, at most %d are compiled", (long long)product,
+             (int)POINTS_MAX);
     return false;
   }
   const SweepPoints points = sweep_points(table->arena, &table->axes, &base, targets);
@@ -283,11 +283,11 @@ int compile_table_run(Arena *arena, int argc, char **argv) {
   Table table = {.arena = arena, .given = &given};
   if (!options_parse(options, sizeof options / sizeof *options, &given, &argc, argv, &diags))
     return cli_fail(&diags);
-  if (argc > 1) diag_add(&diags, "usage", "a state is given with -k");
+  if (argc > 1) diag_add(&diags, "usage", "give a state with -k");
   if (given.json && given.csv) diag_add(&diags, "usage", "--json and --csv exclude each other");
   if (given.places) diag_add(&diags, "usage", "--knob and --places exclude each other");
   if (given.clock)
-    diag_add(&diags, "usage", "--compile is for one state; of several gemmview sweep has it");
+    diag_add(&diags, "usage", "--compile takes one state; gemmview sweep --compile takes several");
   option_check_ptxas_opt(given.ptxas_opt, &diags);
   if (diags.count || !find_points(&table, &targets, &diags) || !claims_of(&table, &diags))
     return cli_fail(&diags);

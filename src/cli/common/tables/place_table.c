@@ -149,7 +149,7 @@ int place_table_run(Arena *arena, int argc, char **argv) {
   PlaceTable table = {.arena = arena, .given = &given};
   if (!options_parse(options, sizeof options / sizeof *options, &given, &argc, argv, &diags))
     return cli_fail(&diags);
-  if (argc > 1) diag_add(&diags, "usage", "a state is given with -k");
+  if (argc > 1) diag_add(&diags, "usage", "give a state with -k");
   option_check_ptxas_opt(given.ptxas_opt, &diags);
   const bool ok = !diags.count && cli_schedule(given.state, &schedule, &diags) &&
                   cli_targets(arena, &targets, &diags) &&

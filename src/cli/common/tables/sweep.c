@@ -32,7 +32,7 @@ static KnobId find_knob(const char *name, Diags *diags) {
              nearest ? "" : "; gemmview knobs lists them")
         ->nearest = nearest;
   else if (knob_table[knob].type == KNOB_TYPE_TARGET)
-    diag_add(diags, "usage", "%s is no knob to sweep: a run is on one GPU", knob_table[knob].name);
+    diag_add(diags, "usage", "%s cannot be swept: a run uses one GPU", knob_table[knob].name);
   else
     return knob;
   return KNOB_NONE;

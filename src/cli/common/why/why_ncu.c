@@ -52,7 +52,7 @@ static int64_t samples_of(const NcuTable *table, const NcuRow *row) {
 
 static const char *say_samples(const NcuTable *table) {
   if (table->has[NOT_ISSUED]) return "not-issued samples";
-  return table->has[SELECTED] ? "samples of warps that stood still" : "all samples";
+  return table->has[SELECTED] ? "samples of stalled warps" : "all samples";
 }
 
 // The opcode of "@!P0 BRA 0x150": its letters.
@@ -161,15 +161,16 @@ static bool is_sass(const NcuTable *table, const ClockAnswer *answer) {
 static bool check(const Beside *b, bool by_line, int64_t samples, const char *file, Diags *diags) {
   if (by_line && !b->answer->line)
     diag_add(diags, "ncu",
-             "%s: a table of CUDA lines needs nvdisasm, which says what line an "
-             "instruction is of; a table of machine code (--print-source sass) does not",
+             "%s: a table of CUDA lines needs nvdisasm, to map instructions to lines; a table of "
+             "machine code (--print-source sass) does not",
              file);
   else if (b->n == 0 || (!by_line && b->matched * 10 < b->n * 9) || (by_line && !b->matched))
-    diag_add(diags, "ncu", "%s: it is of another kernel: %d of its %d rows are of this one", file,
-             b->matched, b->table->n);
+    diag_add(diags, "ncu",
+             "%s: it profiles another kernel: only %d of its %d rows match this "
+             "one",
+             file, b->matched, b->table->n);
   else if (!samples)
-    diag_add(diags, "ncu", "%s: no row has a sample; ncu takes them with --section SourceCounters",
-             file);
+    diag_add(diags, "ncu", "%s: no row has a sample; run ncu with --section SourceCounters", file);
   else
     return true;
   return false;
@@ -181,8 +182,8 @@ const NcuBeside *why_ncu_read(Arena *arena, const ClockAnswer *answer, const cha
   const char *name = str_line(arena, file);
   if (!table.found || (!table.has[NOT_ISSUED] && !table.has[ALL])) {
     diag_add(diags, "ncu",
-             "%s: no row names a source and \"Warp Stall Sampling (All Samples)\": the CSV of the "
-             "source page is expected (ncu --page source --csv --print-source sass)",
+             "%s: no row names a source and \"Warp Stall Sampling (All Samples)\": expected the "
+             "CSV of the source page (ncu --page source --csv --print-source sass)",
              name);
     return NULL;
   }

@@ -104,7 +104,7 @@ static void print_kernel(const Why *why) {
   if (clocks->value < 0) return;
   printf("%10.0f  clocks from launch to end, %.0f to %.0f: ", clocks->value, clocks->low,
          clocks->high);
-  const char *power = answer->power_share < 1 ? ", which power leaves" : "";
+  const char *power = answer->power_share < 1 ? ", as power allows" : "";
   if (answer->tflops > 0)
     printf("%.3g TFLOP/s at %.0f MHz%s\n", answer->tflops, answer->mhz, power);
   else
@@ -131,13 +131,13 @@ void why_print(const Why *why) {
   const ClockAnswer *answer = why->answer;
   printf("%s%s%s, %s: %s\n", answer->kernel, *answer->kernel ? "  " : "", answer->target->name,
          answer->target->arch,
-         answer->stand_in ? "a calibrated stand-in, nothing was played"
+         answer->stand_in ? "a calibrated stand-in for the clock"
                           : "machine code, played clock by clock");
   if (why->note) printf("%s\n", why->note);
   if (answer->unchecked)
-    printf("published, not checked: no GPU of %s has been measured\n", answer->target->arch);
+    printf("from published facts: no GPU of %s has been measured\n", answer->target->arch);
   if (answer->assumes_threads)
-    printf("the code declares no block size: played with %d threads\n", 32 * answer->warps);
+    printf("the code does not name its block size: played with %d threads\n", 32 * answer->warps);
   if (answer->no_clocks) printf("%s\n", answer->no_clocks);
   print_kernel(why);
   if (answer->main < 0) return;

@@ -15,7 +15,7 @@
 
 static const char *claim_fault(Arena *arena, const Program *program, const Code *code) {
   (void)arena, (void)program;
-  return code->stmt->op.epoch ? NULL : "a claim is made in some epoch";
+  return code->stmt->op.epoch ? NULL : "a claim names an epoch";
 }
 
 // ---- run ----------------------------------------------------------------------------------------
@@ -36,7 +36,7 @@ static void run_claim(Machine *m, Warp *w, const Code *code) {
   for (; tried < m->grid && !take(m, code, list, epoch); tried++) list = (list + 1) % m->grid;
   if (tried == m->grid)
     interp_report(m, FINDING_DEADLOCK, w, lowest_lane(w->active), code->stmt, NULL, 0,
-                  "finds none of %lld lists free in epoch %u", (long long)m->grid, epoch);
+                  "finds no free list among %lld in epoch %u", (long long)m->grid, epoch);
   bool has_tiles = tried < m->grid && list < m->lists;
   m->list = has_tiles ? list : code->stmt->op.lists;
   m->claimer = w->index;

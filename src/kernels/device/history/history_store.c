@@ -191,7 +191,7 @@ static const char *reason(int failed) {
   if (failed == SQLITE_CANTOPEN_SYMLINK) return "it is a link, and its folder is shared";
   switch (failed & 0xFF) {
     case SQLITE_SCHEMA:
-      return "a newer gemmview made it";
+      return "it was made by a newer gemmview";
     case SQLITE_MISMATCH:
       return "its tables are not those of a history";
     case SQLITE_INTERRUPT:
@@ -206,7 +206,7 @@ History *history_open_until(Arena *arena, const char *path, const atomic_bool *s
   history->path = path ? arena_strdup(arena, path) : history_file_path(arena);
   history->stop = stop;
   if (!history->path) {
-    report(diags, "(nowhere)", "no folder for it: neither XDG_STATE_HOME nor HOME is set");
+    report(diags, "(nowhere)", "no folder for it: set XDG_STATE_HOME or HOME");
     return NULL;
   }
   const char *why_not = history_file_why_not(arena, history->path);

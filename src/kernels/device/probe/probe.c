@@ -270,7 +270,7 @@ ProbeResult *probe_run(Arena *arena, Gpu *gpu, const BankOp *op, const int64_t a
 // An access behind the loss of the context is reported, not tried.
 static ProbeResult lost(Arena *arena, Gpu *gpu, const ProbeAccess *access, const BankOp *op) {
   ProbeResult result = new_result(arena, gpu, op, access->addr);
-  result.error = "not tried: an access before it cost the CUDA context";
+  result.error = "not tried: an earlier access lost the CUDA context";
   result.poisoned = true;
   return result;
 }

@@ -27,13 +27,13 @@ static const Record request_record = RECORD_OF(ProbeRequest, request_fields);
 
 static const RecordField result_fields[] = {
     RECORD_FIELD(ProbeResult, ok, RECORD_BOOL, "it was measured"),
-    RECORD_FIELD(ProbeResult, error, RECORD_MAYBE_TEXT, "why not"),
+    RECORD_FIELD(ProbeResult, error, RECORD_MAYBE_TEXT, "the reason why not"),
     RECORD_FIELD(ProbeResult, poisoned, RECORD_BOOL, "the context of the GPU was lost"),
     RECORD_FIELD(ProbeResult, op, RECORD_TEXT, "the operation"),
     RECORD_FIELD(ProbeResult, clocks, RECORD_POSITIVE, "SM clocks of an access, the median"),
     RECORD_FIELD(ProbeResult, p10_clocks, RECORD_POSITIVE, "tenth percentile"),
     RECORD_FIELD(ProbeResult, p90_clocks, RECORD_POSITIVE, "ninetieth percentile"),
-    RECORD_FIELD(ProbeResult, n_samples, RECORD_INT, "times that were taken"),
+    RECORD_FIELD(ProbeResult, n_samples, RECORD_INT, "number of times taken"),
     RECORD_FIELD(ProbeResult, wavefronts, RECORD_COUNT, "wavefronts by the bank model"),
     RECORD_FIELD(ProbeResult, clocks_per_wavefront, RECORD_POSITIVE, "SM clocks over wavefronts"),
     RECORD_FIELD(ProbeResult, gpu, RECORD_MAYBE_TEXT, "the GPU, as its driver names it"),

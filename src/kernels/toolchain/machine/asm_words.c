@@ -25,8 +25,8 @@ static const struct {
 static const struct {
   const char *text, *meaning;
 } words[] = {
-    {"asm volatile(", "asm volatile: PTX, kept in its place even if nobody reads its results"},
-    {"asm(", "asm: PTX, dropped if nobody reads its results"},
+    {"asm volatile(", "asm volatile: PTX, kept in its place even if its results are unused"},
+    {"asm(", "asm: PTX, dropped if its results are unused"},
     {"\"memory\"", "\"memory\": it touches memory, so no value is kept in a register across it"},
 };
 

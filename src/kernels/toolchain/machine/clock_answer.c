@@ -35,7 +35,7 @@ static const double unchecked_error = 0.3;  // of a GPU that was never measured:
 
 // ---- one loop -----------------------------------------------------------------------------------
 
-static const char no_room[] = "an SM holds no more warps", no_exchange[] = "none would help";
+static const char no_room[] = "an SM holds no more warps", no_exchange[] = "none in reach";
 
 static double play_if(Arena *arena, ClockLoop in, ClockIfName which) {
   in.banks_are_free = which == CLOCK_IF_BANKS;
@@ -292,8 +292,8 @@ static const int *turns_said(Arena *arena, const ClockAsk *ask, ClockAnswer *out
     if (turns[i]) continue;
     out->no_clocks =
         arena_printf(arena,
-                     "how often the loop at 0x%x turns is not known, so neither are the "
-                     "clocks of the kernel: --trips 0x%x=N says it",
+                     "the clocks of the kernel are not known: give the number of turns of the "
+                     "loop at 0x%x with --trips 0x%x=N",
                      loops[i].first * SASS_BYTES, loops[i].last * SASS_BYTES);
     return NULL;
   }
@@ -325,7 +325,7 @@ static void play_launch(Arena *arena, const ClockMachine *machine, const ClockAs
   out->no_clocks = play.why_not;
   if (play.why_not) return;
   const ClockStay stay = kernel_play_run(arena, &play, machine, &(PlayAsk){.cold = ask->cold});
-  if (stay.gave_up) out->no_clocks = "its warps wait for what nobody brings";
+  if (stay.gave_up) out->no_clocks = "its warps wait for a signal that never comes";
   if (stay.gave_up) return;
   out->blocks = min_int(play.in.resident, play.in.blocks);
   out->n_loops = 0;
@@ -496,7 +496,7 @@ ClockAnswer clock_answer_state(Arena *arena, const Model *compiled, const Emissi
       kernel_play(arena, compiled, emission, which, texts->text[which], texts->stack_bytes);
   if (play.why_not) return no_answer(play.why_not);
   const ClockStay stay = kernel_play_run(arena, &play, &machine, &(PlayAsk){.cold = ask->cold});
-  if (stay.gave_up) return no_answer("its warps wait for what nobody brings");
+  if (stay.gave_up) return no_answer("its warps wait for a signal that never comes");
   ClockAnswer out = no_answer(NULL);
   out.kernel = emission->kernel[which].name;
   out.unchecked = !machine.checked;

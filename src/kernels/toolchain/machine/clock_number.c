@@ -65,11 +65,11 @@ static ClockNumber *number_of(Arena *arena, const ClockAnswer *answer) {
 ClockNumber *clock_number(Arena *arena, const ClockSubject *subject, const Plan *plan,
                           const CompileResult *result) {
   const Model *model = model_of(arena, subject);
-  if (!model) return no_number(arena, "its state cannot be read here");
+  if (!model) return no_number(arena, "its state cannot be read");
   const Emission *emission = emit_model(arena, model, model->program);
   const int which = model->program->main_kernel;
   if (!str_equal(emission->text, plan->cuda) || which >= result->n_kernels)
-    return no_number(arena, "its text is not that of its state");
+    return no_number(arena, "its text differs from that of its state");
   const KernelResources *said = &result->kernels[which];
   model = model_compiled(arena, model, said->registers, kernel_spill_bytes(said), NULL);
   const ClockTexts texts = texts_of(arena, emission, result, which);

@@ -281,10 +281,12 @@ KernelPlay kernel_play(Arena *arena, const Model *model, const Emission *emissio
   KernelPlay out = {0};
   if (!text.at) return (KernelPlay){.why_not = "the worker sent no machine code"};
   if (model->target->cc >= FIRST_UNKNOWN)
-    return (KernelPlay){.why_not = arena_printf(arena, "machine code of %s is not followed yet",
+    return (KernelPlay){.why_not = arena_printf(arena,
+                                                "the clock does not know machine code of "
+                                                "%s yet",
                                                 model->target->arch)};
   if (stmt_find_action(model->program->kernel[which].body, ACTION_CLAIM, ROLE_COUNT))
-    return (KernelPlay){.why_not = "its blocks claim their work while they run"};
+    return (KernelPlay){.why_not = "its blocks choose their tiles at run time"};
   out.code = sass_decode(arena, text.at, (size_t)(text.end - text.at), model->target->cc);
   out.n_loops = sass_loops(arena, &out.code, out.loop, CLOCK_MARKS_MAX);
   const int warps = (int)ceil_div(kernel->n_threads, SASS_LANES);
@@ -298,7 +300,7 @@ KernelPlay kernel_play(Arena *arena, const Model *model, const Emission *emissio
   int n = 0, blocks = 0;
   ClockBlock *kind = walk_blocks(&walker, &n, &blocks);
   AccessCosts costs = walker.costs;
-  if (!kind) return (KernelPlay){.why_not = "a warp of it does not come to its end"};
+  if (!kind) return (KernelPlay){.why_not = "one of its warps does not end"};
   costs.local_share =
       play_spilled_share(&out, &(PlayRoom){.stack_bytes = stack_bytes,
                                            .resident = max_int(1, model->resources.blocks_per_sm),

@@ -8,8 +8,8 @@
 #include "kernels/toolchain/machine/play_parts.h"
 
 enum { ALWAYS = 7, STRETCHES_MAX = 1 << 20, LINE = 128 };
-static const char no_room[] = "no block of it fits an SM",
-                  no_end[] = "a warp of it does not come to its end";
+static const char no_room[] = "none of its blocks fits an SM",
+                  no_end[] = "one of its warps does not end";
 
 // ---- the way of a warp --------------------------------------------------------------------------
 

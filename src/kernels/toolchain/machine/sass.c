@@ -219,10 +219,9 @@ static SassResult *failed(Arena *arena, const char *tool, const char *sentence) 
 SassResult *sass_disassemble(Arena *arena, const void *cubin, size_t bytes, double deadline_s) {
   const char *tool = sass_find_tool(arena);
   if (!tool)
-    return failed(
-        arena, NULL,
-        "nvdisasm was not found: it comes with the CUDA toolkit; put it on PATH or name it "
-        "in GEMMVIEW_NVDISASM");
+    return failed(arena, NULL,
+                  "nvdisasm was not found: install the CUDA toolkit, put nvdisasm on PATH, or set "
+                  "GEMMVIEW_NVDISASM");
   if (bytes < 4 || memcmp(cubin, "\177ELF", 4) != 0) return failed(arena, tool, "this is no cubin");
   const char *const lines[] = {tool, "-c", "-gi", "INPUT", NULL};
   ToolResult run = tool_run(arena, lines, cubin, bytes, NULL, deadline_s);

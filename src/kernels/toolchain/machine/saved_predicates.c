@@ -263,7 +263,9 @@ const char *predicates_lost_sentence(Arena *arena, const SassResult *sass,
   const LostPredicate *first = lost->lost;
   const SassLine *by = &sass->lines[first->overwritten];
   return arena_printf(
-      arena, "ptxas loses predicates: %s at %04x overwrites bit %d of R%d, which %04x tests%s",
+      arena,
+      "ptxas loses predicates: %s at %04x overwrites bit %d of R%d, and %04x tests it "
+      "later%s",
       by->opcode, (unsigned)by->address, first->bit, first->reg,
       (unsigned)sass->lines[first->test].address,
       lost->n == 1 ? "" : arena_printf(arena, ", and %d more", lost->n - 1));

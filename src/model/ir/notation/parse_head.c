@@ -197,7 +197,7 @@ static bool parse_xor_terms(Parser *p, Buffer *buffer) {
     if (!parse_bits(p, &term->to, &term->bits) || !parse_word(p, "^=")) return false;
     if (!parse_bits(p, &term->from, &n_from)) return false;
     int least = term->from < term->to ? term->from : term->to;
-    if (n_from != term->bits) return parse_fail_at(p, at, "as many bits on both sides");
+    if (n_from != term->bits) return parse_fail_at(p, at, "the same number of bits on both sides");
     if (1 << least < dtype_bytes(buffer->type))
       return parse_fail_at(p, at, "bits above those inside an element");
   }
@@ -370,7 +370,10 @@ static bool parse_attention(Parser *p) {
   if (k_type != problem.dtype || v_type != problem.dtype)
     return parse_fail(p, "Q, K and V of one type");
   problem.causal = parse_maybe(p, "causal");
-  if (problem.causal && problem.n < problem.m) return parse_fail(p, "as many keys as queries");
+  if (problem.causal && problem.n < problem.m)
+    return parse_fail(p,
+                      "the same number of keys and "
+                      "queries");
   if (!parse_word(p, ", sums") || !parse_type(p, &problem.acc)) return false;
   p->program = program_new(p->arena, problem);
   return true;

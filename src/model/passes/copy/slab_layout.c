@@ -23,17 +23,17 @@ static char *plain_text(Arena *arena, const char *text) {
 static bool is_usable(const LayoutFacts *facts, const char *text, const char *unit, Diags *diags) {
   int before = diags->count;
   if (!facts->bijective)
-    diag_add(diags, "layout_bijective", "%s: bytes %d and %d of the slab would lie in one place",
+    diag_add(diags, "layout_bijective", "%s: bytes %d and %d of the slab would have one place",
              text, facts->clash[0], facts->clash[1]);
   else if (!facts->linear)
     diag_add(diags, "layout_linear", "%s: not a linear map over the bits of the offset", text);
   else if (facts->constant != 0)
     diag_add(diags, "layout_linear",
-             "%s: a linear map over bits leaves byte 0, this moves it to %d", text,
+             "%s: a linear map over bits keeps byte 0 in place, but this moves it to %d", text,
              facts->constant);
   else if (facts->whole_bytes < CHUNK_BYTES)
     diag_add(diags, "layout_chunks",
-             "%s: only chunks of %d bytes stay whole; copies and ldmatrix move %d%s%s", text,
+             "%s: only chunks of %d bytes stay whole, but copies and ldmatrix move %d%s%s", text,
              facts->whole_bytes, CHUNK_BYTES, *unit ? "; read as a " : "", unit);
   return diags->count == before;
 }
@@ -82,7 +82,8 @@ bool slab_layout_read(const char *text, LayoutSlab slab, XorTerm terms[XOR_TERMS
   if (!layout) return false;
   if (layout->storage_bytes != slab.rows * slab.row_bytes) {
     diag_add(diags, "layout_pad",
-             "%s: a pad is a knob of its own, PAD_SMEM or PAD_CELLS; PAD_OPERANDS says whose",
+             "%s: pads have their own knobs, PAD_SMEM and PAD_CELLS; PAD_OPERANDS chooses the "
+             "slabs",
              text);
     return false;
   }

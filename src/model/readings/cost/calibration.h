@@ -54,7 +54,8 @@ typedef enum CalibrationPart {
   X(SPILL, spill, 1.5, CALIBRATION_LIMIT, "spilled registers, a clock a line in L1, more beyond")  \
   X(ALONE, alone, 0.6, CALIBRATION_LATENCY, "the products and the softmax of a block alone")       \
   X(WARP, warp, 0.9, CALIBRATION_LATENCY, "instructions and wavefronts of one warp")               \
-  X(FETCH, fetch, 1.4, CALIBRATION_LATENCY, "what a block fetches while it multiplies nothing")    \
+  X(FETCH, fetch, 1.4, CALIBRATION_LATENCY,                                                        \
+    "bytes that a block fetches while it does not multiply")                                       \
   X(STEP, step, 0.4, CALIBRATION_LATENCY, "20 clocks for each step along K")                       \
   X(PHASE, phase, 0.4, CALIBRATION_LATENCY, "30 clocks for each turn of waiting and multiplying")  \
   X(LAUNCH, launch, 3, CALIBRATION_REST, "a launch, in microseconds")                              \

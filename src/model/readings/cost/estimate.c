@@ -77,8 +77,8 @@ static void say_rounds(Str *out, const Model *model) {
   const double share = blocks / (sms * model->traffic.rounds);
   if (!(share < worth_saying)) return;
   str_printf(out,
-             "%.0f tile%s on %.0f SMs %s %.3g for each, and the last round counts whole: %.3g "
-             "round%s, %.0f %% of what the units allow. ",
+             "%.0f tile%s on %.0f SMs %s %.3g for each; the last round counts whole: %.3g "
+             "round%s, %.0f %% of the units' limit. ",
              blocks, blocks > 1 ? "s" : "", sms, blocks > 1 ? "are" : "is", blocks / sms,
              model->traffic.rounds, model->traffic.rounds > 1 ? "s" : "", 100 * share);
 }
@@ -89,8 +89,8 @@ static void say_unknown_rate(Str *out, const Model *model) {
   const Traffic *t = &model->traffic;
   if (t->l2_clocks >= 0) return;
   str_printf(out,
-             "L2 would have to give %.3g TB/s for that, %.3g FLOP for each byte; no source states "
-             "the rate of %s, so that it limits nothing here and what saves its bytes gains "
+             "L2 would have to deliver %.3g TB/s for that, %.3g FLOP for each byte. No source "
+             "states the rate of %s, so it limits nothing here, and saving its bytes gains "
              "nothing. ",
              t->roofline_tflops / t->flop_per_l2_byte, t->flop_per_l2_byte, model->target->name);
 }
@@ -102,13 +102,13 @@ static void say_waits(Str *out, const Model *model) {
   if (!(model->waits.fetches > 0)) return;
   if (blocks > 1)
     str_printf(out,
-               "A block waits for each slab before it multiplies; %d blocks on an SM cover each "
-               "other's waits, so that overlap in one of them gains nothing here.",
+               "A block waits for each slab before it multiplies. %d blocks on an SM hide each "
+               "other's waits, so overlap within one gains nothing here.",
                blocks);
   else
     str_add(out,
-            "The only block of an SM waits for each slab before it multiplies: nothing covers "
-            "that, and the roofline does not count it.");
+            "The only block of an SM waits for each slab before it multiplies. Nothing hides "
+            "that wait, and the roofline does not count it.");
 }
 
 const char *estimate_roofline_reasons(Arena *arena, const Model *model) {

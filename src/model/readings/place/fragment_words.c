@@ -26,7 +26,7 @@ static const Known known[] = {
     {"m8n8", "each matrix has 8 rows of 16 bytes"},
     {"trans", "each matrix is transposed on the way; for 16-bit elements"},
     {"shared", "from shared memory"},
-    {"b16", "moved in units of 16 bits, whatever they mean"},
+    {"b16", "moved in units of 16 bits, of any type"},
     {"kind::mxf8f6f4", "elements of 8, 6 or 4 bits, a byte each"},
     {"kind::mxf4", "elements of 4 bits, factors of ue8m0"},
     {"kind::mxf4nvf4", "elements of 4 bits, factors of ue8m0 or ue4m3"},
@@ -90,8 +90,8 @@ const char *wmma_text(Arena *arena, const Atom *atom) {
   int products = EDGE * EDGE * EDGE / (atom->m * atom->n * atom->k);
   return arena_printf(
       arena,
-      "WMMA's tile is 16 x 16 x 16: the work of %d such instructions. A warp's %d columns are %d "
-      "fragments of B here and %d there, so there is more to interleave; and which lane holds what "
-      "is known here, so that ldmatrix and a swizzle can serve it.",
+      "A WMMA tile is 16 x 16 x 16: the work of %d such instructions. The %d columns of a warp "
+      "are %d fragments of B here and %d in WMMA, so more can be interleaved. The lane of each "
+      "element is known here, so ldmatrix and a swizzle work.",
       products, COLUMNS, COLUMNS / atom->n, COLUMNS / EDGE);
 }

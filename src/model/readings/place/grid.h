@@ -148,11 +148,11 @@ typedef struct GridWindow {
 GridWindow grid_window(Arena *scratch, const Grid *grid, int64_t first, int64_t n);
 
 // The runs that a reader may ask about, one row each: enum, name, what it is.
-#define GRID_SPAN_TABLE(X)                                                                    \
-  X(LAP, "lap", "until the order comes back to a panel it left: what L2 must hold for reuse") \
-  X(ROW, "row", "as many CTAs as C has tiles in a row")                                       \
-  X(WAVE, "wave", "all CTAs that fit on the GPU at once")                                     \
-  X(BLOCKS, "blocks", "as many CTAs as you like")
+#define GRID_SPAN_TABLE(X)                                                                     \
+  X(LAP, "lap", "the CTAs until a panel is needed again: L2 must hold their panels for reuse") \
+  X(ROW, "row", "one CTA for each tile in a row of C")                                         \
+  X(WAVE, "wave", "all CTAs that fit on the GPU at once")                                      \
+  X(BLOCKS, "blocks", "a number of CTAs that you choose")
 
 typedef enum GridSpan {
 #define X(id, name, help) GRID_SPAN_##id,

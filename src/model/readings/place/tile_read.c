@@ -94,16 +94,18 @@ static void look(void *context, const WarpVisit *visit) {
 
 static const char *why_none(const Finder *finder, const Atom *atom) {
   if (!atom || !atom_reads_tiles(atom))
-    return "Nothing here is read by a descriptor: FMA and mma.sync take their operands from "
-           "registers. wgmma reads its tiles straight from shared memory, on sm_90, and tcgen05 "
-           "does on sm_100. To see one, type\n\n"
-           ":state ATOM_KIND=wgmma_m64n256k16_bf16,ATOM_N=128,BK=4,WM=2\n\n"
-           "and u to come back. ATOM_KIND is the knob; ATOM_N says how wide the atom is.";
+    return "This kernel has no descriptors: FMA and mma.sync take their operands from registers. "
+           "wgmma (sm_90) and tcgen05 (sm_100) read tiles from shared memory by descriptors. To "
+           "see one, type\n"
+           "\n"
+           ":state ATOM_KIND=wgmma_m64n256k16_bf16,ATOM_N=128,BK=4,WM=2\n"
+           "\n"
+           "and press u to come back. ATOM_N is the width of the atom.";
   if (finder->held)
-    return "A comes from registers here, by ldmatrix: A_REGS=0 lets wgmma read it from shared "
-           "memory, and o shows B.";
-  return "The slab is laid out as no descriptor can say: rows as long as the swizzle, without a "
-         "pad.";
+    return "A comes from registers here, by ldmatrix. A_REGS=0 lets wgmma read A from shared "
+           "memory; o shows B.";
+  return "No descriptor can describe this slab: its rows must be as long as the swizzle, without "
+         "a pad.";
 }
 
 TileReads tile_reads(Arena *arena, const Model *model, AtomOperand operand) {

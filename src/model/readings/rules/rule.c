@@ -259,7 +259,7 @@ static const char *box_fault(const Facts *f, int side) {
   enum { SIDE_MAX = 256, PATTERN_ROWS = 8, SLOT_BYTES = 128 };
   if (!by_tma(f, side)) return NULL;
   int64_t rows = slab_rows(f, side), bytes = row_bytes(f, side);
-  if (rows > SIDE_MAX) return "a box has at most 256 rows";
+  if (rows > SIDE_MAX) return "a box may have at most 256 rows";
   if (value(f, KNOB_SWIZZLE))
     return rows % PATTERN_ROWS ? "a swizzled box has a multiple of 8 rows" : NULL;
   if (slab_columns(f, side) > SIDE_MAX) return "a row of a box has at most 256 elements";
@@ -284,7 +284,7 @@ static int64_t sharers(const Facts *f, int side) {
 
 static const char *multicast_fault(const Facts *f) {
   if (!value(f, KNOB_MULTICAST)) return NULL;
-  if (!tma(f)) return "TMA=0: it is copies by TMA that go to several blocks";
+  if (!tma(f)) return "TMA=0: only copies by TMA can go to several blocks";
   if (sharers(f, FM_BM) * sharers(f, FN_BN) > 1) return NULL;
   return TELL(f, "CLUSTER_M=%lld, CLUSTER_N=%lld: no two blocks of a cluster fetch the same slab",
               (long long)value(f, KNOB_CLUSTER_M), (long long)value(f, KNOB_CLUSTER_N));
@@ -321,7 +321,7 @@ static const char *plain_slab_fault(const Facts *f) {
 
 static const char *tiles_fault(const Facts *f) {
   if (value(f, KNOB_STAGE) != (STAGE_A | STAGE_B))
-    return TELL(f, "STAGE=%s leaves one of them in global memory",
+    return TELL(f, "STAGE=%s leaves one operand in global memory",
                 knob_enum_text(KNOB_STAGE, value(f, KNOB_STAGE)));
   if (value(f, KNOB_PAD_SMEM)) return knob_and(f, KNOB_PAD_SMEM, ": rows of panels have no pad");
   if (value(f, KNOB_TRANSPOSE_B))
@@ -400,7 +400,7 @@ static const char *producer_registers_fault(const Facts *f) {
   if (left == 0) return NULL;
   if (left < LEAST || left % STEP) return "setmaxnreg takes 24 to 232 in steps of 8; 0 leaves 40";
   if (!roles(f) || left < start(f)) return NULL;
-  return TELL(f, "each of %lld threads starts with %lld, so that a producer gives none back",
+  return TELL(f, "each of %lld threads starts with %lld, so a producer would give none back",
               (long long)block_threads(f), (long long)start(f));
 }
 
@@ -432,11 +432,11 @@ static const char *order_fault(const Facts *f) {
 static const char *epilogue_fault(const Facts *f) {
   if (!value(f, KNOB_EPILOGUE) || !rule_atom_of(f)) return NULL;
   if (value(f, KNOB_N) % out_chunk(f))
-    return arena_printf(f->arena, "N=%lld: rows of C leave %d elements at a time",
+    return arena_printf(f->arena, "N=%lld: rows of C are stored %d elements at a time",
                         (long long)value(f, KNOB_N), out_chunk(f));
   bool adds = value(f, KNOB_TMA_STORE) && !value(f, KNOB_ATOMIC_FREE_SPLITK);
   if (value(f, KNOB_SPLITK) == 1 || adds) return NULL;
-  return knob_and(f, KNOB_SPLITK, ": rows leave to C alone, partial sums do not");
+  return knob_and(f, KNOB_SPLITK, ": only rows of C are stored so, not partial sums");
 }
 
 static bool staged_epilogue(const Facts *f) { return value(f, KNOB_EPILOGUE) && rule_atom_of(f); }
@@ -449,7 +449,7 @@ static const char *piece_fault(const Facts *f) {
   if (!value(f, KNOB_TMA_STORE) || !atom || !value(f, KNOB_EPI_N)) return NULL;
   int64_t columns = value(f, KNOB_EPI_N), of_warp = value(f, KNOB_FN) * atom->n;
   if (pass_piece_fits(columns, of_warp, atom->n)) return NULL;
-  return TELL(f, "a warp has %lld columns, which go in equal pieces of a multiple of 8",
+  return TELL(f, "a warp has %lld columns: EPI_N must divide them and be a multiple of 8",
               (long long)of_warp);
 }
 
@@ -532,9 +532,8 @@ static const char *layout_fault(const Facts *f, int side, const char *text) {
   if (value(f, KNOB_BUFFER_COUNT) == 1 || slab_layout_repeats(terms, n, bytes, &piece)) return NULL;
   return arena_printf(
       f->arena,
-      "%d rows of %d bytes: %s: bytes move within pieces of %lld, and the %lld of a "
-      "slab are no whole number of them: another slab of the ring would leave its "
-      "place",
+      "%d rows of %d bytes: %s: bytes move within pieces of %lld, but a slab has %lld bytes, not "
+      "a whole number of pieces: slabs of the ring would overlap",
       slab.rows, slab.row_bytes, text, (long long)piece, (long long)bytes);
 }
 

@@ -79,16 +79,15 @@ const char *rule_products_fault(const Facts *f) {
                ? "without an atom a thread has one cell: FM=1, FN=1"
                : NULL;
   if (atom_scales(atom))
-    return arena_printf(f->arena, "weights come without the scale factors that %s takes",
-                        atom->name);
+    return arena_printf(f->arena, "weights have no scale factors, and %s needs them", atom->name);
   if (!atom_in_lanes(atom, ATOM_A))
     return arena_printf(f->arena,
-                        "scores are weighed in registers, and sums of %s are in tensor memory",
+                        "scores are weighed in registers, but sums of %s are in tensor memory",
                         atom->name);
   if (atom_reads_tiles(atom) && atom->bits != 16)
-    return arena_printf(f->arena, "tiles of %d bits run along K, and V runs along N", atom->bits);
+    return arena_printf(f->arena, "tiles of %d bits run along K, but V runs along N", atom->bits);
   if (str_equal(atom->acc, "f32")) return NULL;
-  return arena_printf(f->arena, "scores are weighed in f32, and %s sums in %s", atom->name,
+  return arena_printf(f->arena, "scores are weighed in f32, but %s sums in %s", atom->name,
                       atom->acc);
 }
 
@@ -150,8 +149,8 @@ const char *rule_queries_fault(const Facts *f) {
   if (!rule_is_attention(f) || !value(f, KNOB_A_REGS)) return NULL;
   if (!value(f, KNOB_FUSE)) return "FUSE=0: no loop over keys reads Q anew";
   if (!value(f, KNOB_STAGE)) return "STAGE=00: Q is read from global memory";
-  if (atom && atom_reads_tiles(atom)) return "wgmma, which reads tiles of Q where they lie";
-  if (value(f, KNOB_FRAG_BUFFER) > 1) return "FRAG_BUFFER=2: of Q too a step is read ahead";
+  if (atom && atom_reads_tiles(atom)) return "wgmma, which reads Q from shared memory";
+  if (value(f, KNOB_FRAG_BUFFER) > 1) return "FRAG_BUFFER=2: a step of Q is read ahead too";
   return NULL;
 }
 
@@ -163,7 +162,7 @@ const char *rule_fusion_fault(const Facts *f) {
     if (value(f, KNOB_WN) > 1) return "FUSE=1 with WN over 1: a warp has whole rows of scores";
   }
   if (rule_atom_of(f) && value(f, KNOB_WN) > 1)
-    return "WN over 1: a block has all columns of O in each warp";
+    return "WN over 1: each warp must have all columns of O";
   for (size_t i = 0; i < sizeof fused / sizeof *fused && !value(f, KNOB_FUSE); i++)
     if (value(f, fused[i]))
       return arena_printf(f->arena, "%s with FUSE=0: three kernels are not staged",
@@ -180,14 +179,14 @@ const char *rule_attention_roles_fault(const Facts *f) {
   if (!rule_is_attention(f)) return NULL;
   if (!value(f, KNOB_WARP_SPECIALIZE))
     return value(f, KNOB_BUFFER_COUNT) > 1
-               ? "BUFFER_COUNT over 1 without WARP_SPECIALIZE=1: all threads meet in front of each "
-                 "product, and no slot is ahead"
+               ? "BUFFER_COUNT over 1 without WARP_SPECIALIZE=1: all threads meet before each "
+                 "product, so no slot is filled ahead"
                : NULL;
   if (value(f, KNOB_FRAG_BUFFER) > 1)
-    return "FRAG_BUFFER=2 with WARP_SPECIALIZE=1: fragments read ahead are not built with rings of "
+    return "FRAG_BUFFER=2 with WARP_SPECIALIZE=1: not built: fragments read ahead with rings of "
            "K and V";
   if (value(f, KNOB_EAGER_KV))
-    return "EAGER_KV=1 with WARP_SPECIALIZE=1: the producer is ahead by itself";
+    return "EAGER_KV=1 with WARP_SPECIALIZE=1: the producer runs ahead by itself";
   if (value(f, KNOB_ROLE_SCHEDULE) != ROLES_PINGPONG) return NULL;
   if (value(f, KNOB_WM) < 2) return "ROLE_SCHEDULE=pingpong with WM=1: there is no other warpgroup";
   return value(f, KNOB_MMA_GROUPS) ? NULL

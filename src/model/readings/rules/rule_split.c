@@ -41,7 +41,7 @@ const char *rule_promotion_fault(const Facts *f) {
   const int64_t every = value(f, KNOB_PROMOTE);
   if (!every) return NULL;
   if (!atom || !atom_is_of_warpgroup(atom) || rule_is_attention(f))
-    return "no atom of wgmma: those sums are rounded, or lie in tensor memory";
+    return "not an atom of wgmma: its sums are rounded, or lie in tensor memory";
   if (!value(f, KNOB_STAGE)) return "STAGE=00: there are no slabs to count";
   if (value(f, KNOB_MMA_GROUPS)) return "MMA_GROUPS=1: the sums of the slab at hand are in flight";
   if (value(f, KNOB_SPLITK) > 1 || value(f, KNOB_TAIL_SPLIT) > 1)

@@ -20,7 +20,7 @@ const char *rule_tensor_allocation_fault(const Facts *f) {
   const int64_t asked = value(f, KNOB_TENSOR_COLUMNS);
   const int64_t needed = rule_tensor_columns(f) + rule_factor_columns(f);
   if (!asked) return NULL;
-  if (!rule_in_tensor_memory(f)) return "an atom that is no tcgen05: its sums lie in registers";
+  if (!rule_in_tensor_memory(f)) return "not an atom of tcgen05: its sums lie in registers";
   if (!tensor_can_allocate(asked)) return "columns are allocated by powers of two, from 32 to 512";
   if (asked >= needed) return NULL;
   return arena_printf(f->arena, "%lld columns of sums%s", (long long)rule_tensor_columns(f),
@@ -58,9 +58,9 @@ const char *rule_tensor_piece_fault(const Facts *f) {
   if (!rule_in_tensor_memory(f) || !value(f, KNOB_EPI_N)) return NULL;
   const int64_t piece = value(f, KNOB_EPI_N);
   if (!is_power_of_two(piece) || piece < PIECE_LEAST || piece > PIECE_MOST)
-    return "tcgen05.ld brings a power of two of columns, here from 8 to 128";
+    return "tcgen05.ld loads a power of two of columns, here from 8 to 128";
   if (f->atom.n % piece == 0) return NULL;
-  return arena_printf(f->arena, "an atom has %d columns, which is no multiple", f->atom.n);
+  return arena_printf(f->arena, "an atom has %d columns, not a multiple", f->atom.n);
 }
 
 // Knobs that mean nothing for tcgen05, with the rule that says so, and those that are not built,
@@ -71,7 +71,7 @@ static const struct {
   const char *why;
 } others[] = {
     {KNOB_A_REGS, 0,
-     "A of tcgen05.mma lies in shared or in tensor memory, in no register (PTX ISA, tcgen05.mma)"},
+     "A of tcgen05.mma lies in shared or tensor memory, never in registers (PTX ISA, tcgen05.mma)"},
     {KNOB_LDMATRIX, 0,
      "ldmatrix loads fragments into registers, and tcgen05.mma has none: it reads tiles by "
      "descriptor"},
@@ -79,16 +79,15 @@ static const struct {
      "not built: tcgen05.ld .32x32b gives a lane a row of sums; stmatrix stores fragments, which "
      ".16x256b would give"},
     {KNOB_MMA_GROUPS, 0,
-     "products are told of by tcgen05.commit and an mbarrier, and have no groups to wait for"},
+     "tcgen05.commit and an mbarrier signal the end of products: there are no groups to wait for"},
     {KNOB_PRODUCER_REGS, 0,
-     "setmaxnreg is a warpgroup's, and of those that fetch and multiply one warp each is there"},
+     "setmaxnreg needs a warpgroup, but one warp fetches and one multiplies"},
     {KNOB_ASYNC_COPY, 0,
-     "not built: slabs come by TMA, or through registers; cp.async would want a fence of its own"},
+     "not built: slabs come by TMA, or through registers; cp.async would need its own fence"},
     {KNOB_ROLE_SCHEDULE, 0,
-     "not built: who writes a tile while the next is multiplied is ACC_BUFFERS=2 here, for sums "
-     "take no registers of those that multiply"},
-    {KNOB_SPLITK, 1, "not built: parts of K that add up in C; CTA_GROUP and tiles share the work"},
-    {KNOB_TAIL_SPLIT, 1, "not built: sets of sums are counted by whole tiles"},
+     "not built: use ACC_BUFFERS=2 to write a tile while the next is multiplied"},
+    {KNOB_SPLITK, 1, "not built: parts of K that are added in C"},
+    {KNOB_TAIL_SPLIT, 1, "not built: sets of sums for parts of tiles"},
     {KNOB_PROGRAM, 0, "not built: attention multiplies by wgmma or mma.sync"},
 };
 
@@ -111,13 +110,15 @@ const char *rule_tensor_why(const Facts *f) {
 
 // A pair is two CTAs of a cluster, one above the other, with roles.
 static const char *pair_shape_fault(const Facts *f) {
-  if (!rule_in_tensor_memory(f)) return "an atom that is no tcgen05: no other is of two CTAs";
+  if (!rule_in_tensor_memory(f)) return "not an atom of tcgen05: only those work with two CTAs";
   if (value(f, KNOB_CLUSTER_M) != 2 || value(f, KNOB_CLUSTER_N) != 1)
     return arena_printf(f->arena,
                         "CLUSTER_M=%lld, CLUSTER_N=%lld: a pair is a cluster of two along M",
                         (long long)value(f, KNOB_CLUSTER_M), (long long)value(f, KNOB_CLUSTER_N));
-  if (value(f, KNOB_MULTICAST)) return "MULTICAST=1: a pair fetches half of B each, and for both";
-  if (!value(f, KNOB_WARP_SPECIALIZE)) return "WARP_SPECIALIZE=0: threads of both would wait alike";
+  if (value(f, KNOB_MULTICAST))
+    return "MULTICAST=1: each CTA of a pair already fetches half of "
+           "B for both";
+  if (!value(f, KNOB_WARP_SPECIALIZE)) return "WARP_SPECIALIZE=0: a pair needs roles";
   return NULL;
 }
 
@@ -137,17 +138,17 @@ const char *rule_pair_columns_fault(const Facts *f) {
   if (n % STEP) return arena_printf(f->arena, "ATOM_N=%lld: N of a pair is a multiple of 16", n);
   if (value(f, KNOB_B_COL) || n % (2 * panel) == 0) return NULL;
   return arena_printf(
-      f->arena, "ATOM_N=%lld, SWIZZLE=%lld: half of the columns is %lld, and panels have %lld", n,
+      f->arena, "ATOM_N=%lld, SWIZZLE=%lld: half of the columns is %lld, but panels have %lld", n,
       (long long)value(f, KNOB_SWIZZLE), n / 2, panel);
 }
 
 // A second set of sums is for those who read the first one meanwhile.
 const char *rule_tensor_sets_fault(const Facts *f) {
   if (value(f, KNOB_ACC_BUFFERS) == 1) return NULL;
-  if (!rule_in_tensor_memory(f)) return "sums that lie in registers have one set";
+  if (!rule_in_tensor_memory(f)) return "sums in registers have only one set";
   if (!value(f, KNOB_WARP_SPECIALIZE))
-    return "WARP_SPECIALIZE=0: the threads that read a tile's sums ask for the next one's behind "
-           "it";
+    return "WARP_SPECIALIZE=0: the same threads read the sums of a tile and then start the next "
+           "one";
   if (!value(f, KNOB_PERSISTENT)) return "PERSISTENT=0: a block has the sums of one tile";
   return NULL;
 }

@@ -16,9 +16,9 @@
 #include "model/readings/rules/skeleton_checks.h"
 
 const char *skeleton_part_name(SkeletonPart part) {
-  static const char *const names[SKELETON_PARTS] = {
-      "in front of the roles", "phases",     "who fetches",
-      "who multiplies",        "who writes", "behind the roles"};
+  static const char *const names[SKELETON_PARTS] = {"before the roles", "phases",
+                                                    "who fetches",      "who multiplies",
+                                                    "who writes",       "after the roles"};
   return names[part];
 }
 
@@ -43,8 +43,7 @@ static const struct {
      ROLE_COUNT, 1, 1, true},
     {SKELETON_BEGIN, "one whole warp allocates tensor memory, with no lane guard", OP_T_ALLOC,
      ROLE_COUNT, LANES, LANES, true},
-    {SKELETON_FETCH, "one thread says how many bytes are to come", OP_MBAR_EXPECT, ROLE_COUNT, 1, 0,
-     false},
+    {SKELETON_FETCH, "one thread expects the bytes", OP_MBAR_EXPECT, ROLE_COUNT, 1, 0, false},
     {SKELETON_FETCH, "one thread asks for the boxes", OP_TMA_LOAD, ROLE_COUNT, 1, 0, false},
     {SKELETON_MULTIPLY, "one thread of a warp asks for the products", OP_T_MMA, ROLE_COUNT, 1, 0,
      false},
@@ -57,9 +56,8 @@ static const struct {
 enum { N_REACHED = sizeof reached / sizeof *reached };
 
 static const char *who_does(Arena *arena, const StmtFacts *facts, int lanes, bool apart) {
-  if (facts->threads == 0) return "no thread of the first CTA passes its conditions";
-  if (apart && facts->role)
-    return arena_printf(arena, "it stands in the role %s", facts->role->name);
+  if (facts->threads == 0) return "no thread of the first CTA meets its conditions";
+  if (apart && facts->role) return arena_printf(arena, "it is in the role %s", facts->role->name);
   if (facts->lanes != lanes)
     return arena_printf(arena, "%d lane%s of a warp do%s", facts->lanes, plural_s(facts->lanes),
                         facts->lanes == 1 ? "es" : "");
@@ -106,7 +104,7 @@ static bool all_are_initialised(const Asked *a) {
     }
     skeleton_missing(a, phases->wait);
     a->line->found =
-        arena_printf(a->facts->arena, "nobody reaches that of %s", phases->buffer->name);
+        arena_printf(a->facts->arena, "no thread reaches that of %s", phases->buffer->name);
     return true;
   }
   return a->facts->n_barriers > 0;
@@ -121,7 +119,7 @@ static bool inits_are_fenced(const Asked *a) {
   if (!fence)
     skeleton_missing(a, init->stmt);
   else if (fence->place < init->place)
-    skeleton_wrong(a, fence->stmt, "it stands in front of the last of them");
+    skeleton_wrong(a, fence->stmt, "it comes before the last of them");
   else
     skeleton_ok(a, fence->stmt);
   return true;
@@ -133,7 +131,7 @@ static bool counts_agree(const Asked *a) {
     skeleton_ok(a, phases->init);
     if (!phases->init || phases->awaited == phases->arrivals) continue;
     skeleton_wrong(a, phases->init,
-                   arena_printf(a->facts->arena, "%s awaits %lld, %lld come", phases->buffer->name,
+                   arena_printf(a->facts->arena, "%s expects %lld, %lld come", phases->buffer->name,
                                 (long long)phases->awaited, (long long)phases->arrivals));
     return true;
   }
@@ -150,8 +148,9 @@ static bool is_elected(const Asked *a, RoleWork work) {
     if (!s->role || s->role->work != work || !skeleton_is_issued(s)) continue;
     if (!first) first = s;
     if (s->elects && s->whole) continue;
-    skeleton_wrong(a, s->stmt,
-                   s->elects ? "a part of a warp asks it" : "the thread is named by its number");
+    skeleton_wrong(
+        a, s->stmt,
+        s->elects ? "only a part of a warp asks it" : "the thread is named by its number");
     return skeleton_elects(f);
   }
   skeleton_ok(a, skeleton_stmt(first));
@@ -216,7 +215,9 @@ static void ask_meeting(const Asked *a, int from, int to, const Stmt *at) {
   if (!found)
     skeleton_missing(a, at);
   else if (cluster && found->stmt->op.kind != OP_CLUSTER_BARRIER)
-    skeleton_wrong(a, found->stmt, "CTAs reach each other's memory, and only one meets");
+    skeleton_wrong(a, found->stmt,
+                   "CTAs reach each other's memory, but the threads of only one "
+                   "meet");
   else
     skeleton_ok(a, found->stmt);
 }
@@ -255,7 +256,7 @@ static bool gives_all_back(const Asked *a) {
   if (had->columns != given->columns || had->cta_group != given->cta_group)
     skeleton_wrong(
         a, freed->stmt,
-        arena_printf(f->arena, "%lld columns of %d CTA%s were had, %lld of %d are given back",
+        arena_printf(f->arena, "%lld columns of %d CTA%s were allocated, %lld of %d are freed",
                      (long long)had->columns, max_int(had->cta_group, 1),
                      had->cta_group > 1 ? "s" : "", (long long)given->columns,
                      max_int(given->cta_group, 1)));
@@ -351,31 +352,34 @@ static const struct {
   const char *asked;
   bool (*check)(const Asked *);  // false: it is not asked
 } others[] = {
-    {SKELETON_BEGIN, "the launch asks for all shared memory that is laid out", asks_for_memory},
+    {SKELETON_BEGIN, "the launch asks for all shared memory that the layout needs",
+     asks_for_memory},
     {SKELETON_BEGIN, "every mbarrier is initialised", all_are_initialised},
-    {SKELETON_BEGIN, "each awaits as many arrivals as come", counts_agree},
-    {SKELETON_BEGIN, "fence.mbarrier_init behind the last initialisation, by the same thread",
+    {SKELETON_BEGIN, "each expects exactly the arrivals that come", counts_agree},
+    {SKELETON_BEGIN, "fence.mbarrier_init after the last initialisation, by the same thread",
      inits_are_fenced},
-    {SKELETON_BEGIN, "then all threads meet, of a cluster whose CTAs reach each other all of it",
+    {SKELETON_BEGIN,
+     "then all threads meet; in a cluster whose CTAs reach each other, all of "
+     "the cluster",
      meets_before},
-    {SKELETON_PHASES, "who waits for room begins with phase 1, which counts as ended",
+    {SKELETON_PHASES, "the first wait for an empty slot names phase 1, which counts as ended",
      free_begins_with_1},
-    {SKELETON_PHASES, "who waits for data begins with phase 0, which has not ended",
+    {SKELETON_PHASES, "the first wait for data names phase 0, which has not ended",
      filled_begins_with_0},
     {SKELETON_PHASES, "every role goes through the same tiles", tiles_alike},
-    {SKELETON_PHASES, "every role goes through as many slabs of K", slabs_alike},
-    {SKELETON_PHASES, "no role meets at the barrier of the whole block", no_block_barrier},
+    {SKELETON_PHASES, "every role goes through the same slabs of K", slabs_alike},
+    {SKELETON_PHASES, "no role waits at the barrier of the whole block", no_block_barrier},
     {SKELETON_FETCH, "elect.sync picks the thread that fetches, and its whole warp asks it",
      fetcher_is_elected},
-    {SKELETON_FETCH, "as many bytes are expected as boxes bring", bytes_agree},
+    {SKELETON_FETCH, "the expected bytes are the bytes of the boxes", bytes_agree},
     {SKELETON_MULTIPLY, "elect.sync picks the thread that asks, and its whole warp asks it",
      asker_is_elected},
     {SKELETON_WRITE, "elect.sync picks the thread that sends boxes, and its whole warp asks it",
      writer_is_elected},
-    {SKELETON_MULTIPLY, "every CTA whose boxes fill the slot is told that it has been read",
+    {SKELETON_MULTIPLY, "every CTA whose boxes fill the slot gets an arrival when it has been read",
      all_are_told},
-    {SKELETON_END, "then all threads meet, before anything is given back", meets_behind},
-    {SKELETON_END, "as many columns are given back as were had", gives_all_back},
+    {SKELETON_END, "then all threads meet, before anything is freed", meets_behind},
+    {SKELETON_END, "exactly the allocated columns are freed", gives_all_back},
 };
 enum { N_OTHERS = sizeof others / sizeof *others };
 

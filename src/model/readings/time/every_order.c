@@ -599,7 +599,7 @@ EveryOrder every_order_program(Arena *arena, const Program *program, int64_t gri
   m->launch = kernel_launch(program_main(program));
   m->n_warps = launch_block_warps(&m->launch);
   if (m->launch.cluster > SEARCH_RANKS || m->n_warps > 32) {
-    out.fault = "it has more warps or blocks in a cluster than are followed";
+    out.fault = "it has too many warps, or blocks in a cluster, for the search";
     return out;
   }
   for (int i = 0; i < program->n_kernels; i++)

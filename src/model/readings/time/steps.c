@@ -330,9 +330,9 @@ const char *steps_say_safe(Arena *arena, const Steps *steps, const Step *step) {
   if (steps->n_slots == 0 || step->copy_slab == STEP_NONE) return "";
   const char *slab = slab_name(arena, step->copy_slab);
   if (step->n_copies && !step->n_stores && str_equal(steps->copy_name, "LDG"))
-    return arena_printf(arena, "slab %s goes to registers first, which is safe anywhere", slab);
+    return arena_printf(arena, "slab %s goes to registers first: safe anywhere", slab);
   const char *before = slab_name(arena, step->copy_slab - steps->n_slots);
   const char *when = step->produces ? "once every consumer warp has arrived at empty"
-                                    : "behind the barrier after its last read";
-  return arena_printf(arena, "%s lands where %s lay: safe %s", slab, before, when);
+                                    : "after the barrier that follows its last read";
+  return arena_printf(arena, "%s lands in the slot of %s: safe %s", slab, before, when);
 }

@@ -293,7 +293,7 @@ static void say_ender(Str *out, Arena *arena, const Timeline *timeline, const Ti
 static void say_lack(Str *out, const TimelineChain *chain, const TimelineEvent *wait) {
   const TimelineBar *bar = &wait->bar;
   if (!bar->buffer) {
-    str_add(out, ", and nobody who is left comes there");
+    str_add(out, ", and no warp that is left comes there");
   } else if (bar->arrived > 0 && bar->arrived < bar->expected) {
     str_printf(out, ", which expects %lld arrivals and gets %lld", (long long)bar->expected,
                (long long)bar->arrived);
@@ -303,7 +303,7 @@ static void say_lack(Str *out, const TimelineChain *chain, const TimelineEvent *
   } else if (chain->circle) {
     str_add(out, ": they wait for each other");
   } else {
-    str_printf(out, ": phase %u is under way, and nobody who is left will end it", bar->phase);
+    str_printf(out, ": phase %u is under way, and no warp that is left will end it", bar->phase);
   }
 }
 
@@ -319,7 +319,7 @@ const char *timeline_chain_text(Arena *arena, const Timeline *timeline,
   for (int i = 0; i < chain->n; i++) {
     const TimelineLink *link = &chain->link[i];
     str_printf(&out, "%s%s%s waits for %s", i ? "; " : "",
-               timeline_warp_name(arena, timeline, link->warp), i ? ", who would end that," : "",
+               timeline_warp_name(arena, timeline, link->warp), i ? ", which would end that," : "",
                waits_for(arena, link));
   }
   const TimelineLink *last = &chain->link[chain->n - 1];

@@ -3,7 +3,7 @@
 //   TimelineChain chain = timeline_chain(timeline, warp, clock);
 //   timeline_chain_text(arena, timeline, &chain)
 //     "consumer 0-3 waits for full[1]: slab 1 is on its way, asked for by producer 8 at clock 34"
-//     "consumer 0 waits for full[0] phase 1; producer 8, who would end that, waits for empty[0]
+//     "consumer 0 waits for full[0] phase 1; producer 8, which would end that, waits for empty[0]
 //      phase 0, which expects 5 arrivals and gets 4"
 //
 // Before a wait has ended, whoever ends it is known from the run. A wait that lasts for ever has

@@ -206,7 +206,7 @@ const char *timeline_origin(Arena *arena, const Model *model) {
   str_add(&out, "rates as in LIMIT");
   add_unknown_rates(&out, model);
   if (!target_knows(gpu->l2_clk)) {
-    str_printf(&out, "; no source states latencies of %s: they are 0", gpu->name);
+    str_printf(&out, "; no source states latencies of %s: 0 is assumed", gpu->name);
     return out.text;
   }
   str_printf(&out, "; latencies L1 %g, L2 %g", gpu->l1_clk, gpu->l2_clk);

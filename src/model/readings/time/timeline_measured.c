@@ -74,16 +74,19 @@ static bool check_stamp(Reader *r, const StampedWarp *from, int warp, int i) {
   const Stamp *stamp = &from->stamp[i], *last = i ? stamp - 1 : NULL;
   const int64_t before = last ? last->clock : from->clock_begin;
   if (stamp->mark < 0 || stamp->mark >= 2 * r->emission->n_stamps)
-    return refuse(r, warp, i, "is of no place");
+    return refuse(r, warp, i, "names no statement");
   if (stamp->clock < before) return refuse(r, warp, i, "goes back in time");
   if (stamp->clock > from->clock_end) return refuse(r, warp, i, "lies behind the warp's end");
-  if (!is_in_order(r, stamp, last)) return refuse(r, warp, i, "is no end of what begins before it");
+  if (!is_in_order(r, stamp, last))
+    return refuse(r, warp, i,
+                  "does not end the event that began "
+                  "before it");
   return true;
 }
 
 static bool read_warp(Reader *r, const StampedWarp *from, int warp) {
   if (from->clock_begin < 0 || from->clock_end < from->clock_begin)
-    return refuse(r, warp, 0, "is of a warp that ends before it begins");
+    return refuse(r, warp, 0, "belongs to a warp that ends before it begins");
   for (int i = 0; i < from->n; i++) {
     const Stamp *stamp = &from->stamp[i];
     if (!check_stamp(r, from, warp, i)) return false;

@@ -134,7 +134,7 @@ void parts_add_remarks(Session *session, LessonParts *parts) {
   if (edits || notes) parts_tell(parts, STYLE_TEXT, "");
   if (edits)
     parts_tell(parts, STYLE_WARN,
-               arena_printf(session->frame, "%d knob%s turned since; = puts the step's back", edits,
+               arena_printf(session->frame, "%d knob%s turned since; = resets to the step", edits,
                             plural_s(edits)));
   if (notes) parts_tell(parts, STYLE_NOTE, arena_printf(session->frame, "TEACHER %s", notes));
 }

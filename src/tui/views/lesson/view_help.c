@@ -177,7 +177,7 @@ static void help_typed(Session *session, TextFieldResult result) {
     snprintf(pager->filter, sizeof pager->filter, "%.60s", session->prompt.field.text);
 }
 
-const Form help_data_form = {.name = "help_data", .help = "it has none"};
+const Form help_data_form = {.name = "help_data", .help = "no data"};
 
 const ViewBody help_view = {.state_bytes = sizeof(Pager),
                             .shows_subject = true,

@@ -417,16 +417,15 @@ static void notes(Session *session, const char *argument) {
 }
 
 static const Action actions[] = {
-    {"guess", "Enter", "guess", NULL, "say what you think; goes on when there is nothing to guess",
-     guess},
-    {"reveal", "r", "reveal", NULL, "the answer, computed, and why", reveal},
+    {"guess", "Enter", "guess", NULL, "enter your guess; go on where no guess is asked", guess},
+    {"reveal", "r", "reveal", NULL, "reveal the computed answer, and its reason", reveal},
     {"step-previous", "Left h Backspace", "step", "step-next", "the step before", step_previous},
     {"step-next", "Right l Space", NULL, NULL, "the next step", step_next},
     {"lessons", "L", "lessons", NULL, "the list of lessons", lessons},
-    {"look", "v", "look", NULL, "the view of this step alone; 0 comes back", look},
+    {"look", "v", "look", NULL, "show the view of this step alone; 0 comes back", look},
     {"knob-less", "-", "knob", "knob-more", "the selected knob, a step down", knob_less},
     {"knob-more", "+", NULL, NULL, "the selected knob, a step up", knob_more},
-    {"restore", "=", NULL, NULL, "the knobs as the step has them", restore},
+    {"restore", "=", NULL, NULL, "set the knobs as the step has them", restore},
     {"notes", "t", NULL, NULL, "the teacher's notes", notes},
 };
 
@@ -441,7 +440,7 @@ static const char *lesson_hint(const Session *session, const Action *action) {
   return action->run == reveal && (!open || tutor->run.held) ? NULL : action->label;
 }
 
-const Form lesson_data_form = {.name = "lesson_data", .help = "it has none"};
+const Form lesson_data_form = {.name = "lesson_data", .help = "no data"};
 
 const ViewBody lesson_view = {
     .state_bytes = sizeof(Tutor),

@@ -71,7 +71,7 @@ static void draw_why(Canvas *canvas, Rect in, const Session *session, const Publ
   Rect place = rect_take_bottom(&in, 1);
   const ClaimFound *found = &said->found[cursor];
   if (found->verdict == CLAIM_ABOVE)
-    canvas_printf(canvas, rect_take_top(&in, 1), 0, 1, STYLE_WARN, "The article's figure is %s.",
+    canvas_printf(canvas, rect_take_top(&in, 1), 0, 1, STYLE_WARN, "The article says %s.",
                   claim_verdict_text(session->frame, found));
   canvas_wrap(canvas, rect_inset(in, 0, 1), STYLE_TEXT, found->why);
   char problem[64], text[240];
@@ -92,7 +92,7 @@ static void draw(Canvas *canvas, Rect in, const Session *session, const void *pr
   int n = said->list->n, cursor = session_view_state_const(session)->cursor;
   if (n == 0) {
     canvas_wrap(canvas, rect_inset(in, 1, 2), STYLE_DIM,
-                said->trouble ? said->trouble : "Nothing else is published of this ladder.");
+                said->trouble ? said->trouble : "No article says more about this ladder.");
     return;
   }
   if (cursor >= n) cursor = n - 1;
@@ -128,7 +128,7 @@ static void take(Session *session, int i) {
 
 const MeasurePicture measure_claims = {
     .title = "CLAIMS",
-    .help = "the article's figures, beside those found here",
+    .help = "figures of the article, beside those found here",
     .prepare = prepare,
     .draw = draw,
     .count = count,

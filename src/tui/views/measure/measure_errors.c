@@ -111,8 +111,8 @@ static void draw(Canvas *canvas, Rect in, const Session *session, const void *pr
   const ErrorText *text = prepared;
   if (!text->verify) {
     canvas_wrap(canvas, rect_inset(in, 1, 2), STYLE_DIM,
-                "No check of this schedule has failed. After b a kernel that computes something "
-                "wrong has no speed; here is then which cells of C are wrong.");
+                "No check of this schedule has failed. b checks every cell of C. A wrong kernel "
+                "gets no speed, and this picture shows its wrong cells.");
     return;
   }
   rect_take_top(&in, canvas_wrap(canvas, rect_inset(in, 0, 1), STYLE_BAD, text->sentence));

@@ -101,9 +101,9 @@ static void draw_details(Canvas *canvas, Rect in, const Session *session, const 
 static const char *why_empty(const Session *session) {
   const Results *results = &session->background.results;
   if (!session->background.worker.present)
-    return "The history is kept beside the worker, and none runs here. gemmview history prints it.";
+    return "No worker runs here, so the history is not open. `gemmview history` prints it.";
   if (results->past_error[0]) return results->past_error;
-  return results->past_known ? "Nothing was timed on this machine yet: b times the present kernel."
+  return results->past_known ? "No kernel was timed on this machine yet: b times the present one."
                              : "";
 }
 

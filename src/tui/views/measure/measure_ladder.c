@@ -266,7 +266,7 @@ static void draw_first_title(Canvas *canvas, Rect head, const LadderLines *lines
 
 static void draw_table(Canvas *canvas, Rect in, const Session *session, const LadderLines *lines) {
   Rect head = rect_take_top(&in, 1);
-  int col = canvas_text(canvas, head, 0, 1, STYLE_HEADER, " #  rung as written");
+  int col = canvas_text(canvas, head, 0, 1, STYLE_HEADER, " #  rung");
   canvas_text(canvas, head, 0, col + 1, STYLE_DIM, "· side");
   canvas_text(canvas, head, 0, FIGURE_COL, STYLE_HEADER, "TFLOP/s");
   canvas_text(canvas, head, 0, BEFORE_COL, STYLE_HEADER, "× prev");
@@ -432,8 +432,8 @@ static void draw_limits(Canvas *canvas, Rect in, const Session *session, const L
 // The details above are of the rung under the cursor, limits of what is at hand.
 static void say_whose(Canvas *canvas, Rect in, const Session *session, int cursor) {
   canvas_printf(canvas, in, 0, 1, STYLE_DIM,
-                "LIMIT is of what is at hand, from rung %d; %s takes %d", session->doc.rung,
-                view_key_name(session, "take"), cursor);
+                "LIMIT is that of your state, edited from rung %d; %s takes rung %d",
+                session->doc.rung, view_key_name(session, "take"), cursor);
 }
 
 static void draw(Canvas *canvas, Rect in, const Session *session, const void *prepared) {
@@ -475,7 +475,7 @@ static void take(Session *session, int i) { session_go_rung(session, i); }
 
 const MeasurePicture measure_ladder = {
     .title = "LADDER",
-    .help = "every rung: measured, recorded, estimated, claimed",
+    .help = "every rung: measured, recorded, expected, claimed",
     .prepare = prepare,
     .draw = draw,
     .count = count,

@@ -87,8 +87,8 @@ static void draw(Canvas *canvas, Rect in, const Session *session, const void *pr
   const Pairs *pairs = prepared;
   if (pairs->n == 0) {
     canvas_wrap(canvas, rect_inset(in, 1, 2), STYLE_DIM,
-                "Nothing to compare with: c takes the rung before (or this one without its edits) "
-                "as A, :compare 3 or :compare FM=4 another one.");
+                "Nothing is compared yet. c takes the rung before as A, or this rung without its "
+                "edits. :compare 3 or :compare FM=4 takes another one.");
     return;
   }
   Rect head = rect_take_top(&in, 1);

@@ -185,16 +185,15 @@ static void draw_foot(Canvas *canvas, Rect foot, const SweepPoint *point, const 
     canvas_wrap(canvas, foot, STYLE_TEXT, point->reason);
     return;
   }
-  canvas_fit(
-      canvas, foot, 0, 0, foot.cols, ALIGN_LEFT, STYLE_DIM,
-      *worker ? worker : "Enter takes the value under the cursor; B times every legal value here");
+  canvas_fit(canvas, foot, 0, 0, foot.cols, ALIGN_LEFT, STYLE_DIM,
+             *worker ? worker : "Enter takes the value under the cursor; B times all legal values");
 }
 
 static void draw(Canvas *canvas, Rect in, const Session *session, const void *prepared) {
   const SweepLines *lines = prepared;
   if (session->background.sweep->knob == KNOB_NONE) {
     canvas_wrap(canvas, rect_inset(in, 1, 2), STYLE_DIM,
-                "This knob has no row of values: it is typed. < and > choose another one.");
+                "This knob is typed and has no list of values. < and > choose another knob.");
     return;
   }
   draw_head(canvas, rect_take_top(&in, HEAD_ROWS), session, lines);
@@ -230,7 +229,7 @@ static void take(Session *session, int i) {
 
 const MeasurePicture measure_sweep = {
     .title = "SWEEP",
-    .help = "the knob under the cursor through all its values",
+    .help = "the knob under the cursor at all its values",
     .prepare = prepare,
     .draw = draw,
     .count = count,

@@ -200,15 +200,15 @@ static int draw_ranking_head(Canvas *canvas, Rect in, const Session *session,
   const char *key = view_key_name(session, "tune-here");
   if (session->background.worker.gpu[0])
     snprintf(text, sizeof text,
-             "%s searches for the best kernel of %s for a minute: it compiles, verifies and times "
-             "states in rounds, the finalists in turns with %s; x ends it and keeps what is known. "
-             "Nothing was timed yet. Enter takes a line's knobs.",
+             "%s searches for the best kernel of %s for a minute. It compiles, verifies and "
+             "times states in rounds, then the finalists in turns with %s. x ends the search and "
+             "keeps its results. Enter takes the knobs of a line. Nothing was timed yet.",
              key, problem, schedule_reference(&session->doc.now.schedule));
   else
     snprintf(text, sizeof text,
-             "Nothing here was compiled or timed. With a GPU %s compiles, verifies and times them "
-             "for a minute; a GPU elsewhere: gemmview --worker \"ssh box gemmview worker\". Enter "
-             "takes a line's knobs.",
+             "Nothing here was compiled or timed. With a GPU, %s compiles, verifies and times "
+             "these states for a minute. A GPU elsewhere: gemmview --worker \"ssh box gemmview "
+             "worker\". Enter takes the knobs of a line.",
              key);
   const Rect said = {in.row + 1, in.col + 1, in.rows - 1, in.cols - 2};
   return 1 + canvas_wrap(canvas, said, STYLE_DIM, text);
@@ -293,7 +293,7 @@ static void take(Session *session, int i) {
 
 const MeasurePicture measure_tune = {
     .title = "TUNE",
-    .help = "a search for the best kernel, while it goes on",
+    .help = "a search for the best kernel, as it runs",
     .prepare = prepare,
     .draw = draw,
     .count = count,

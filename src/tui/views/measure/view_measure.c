@@ -201,7 +201,7 @@ static void tune_here(Session *session, const char *argument) {
   const double asked = argument && *argument ? strtod(argument, NULL) : usual_s;
   if (!shown) show(session, &measure_tune);
   if (!(asked >= least_s && asked <= most_s))
-    session_say(session, SAID_ERROR, "a search takes a second or more, and a day at most");
+    session_say(session, SAID_ERROR, "a search takes from one second to one day");
   else if (tuning_runs(session))
     session_say(session, SAID_NOTE, "a search is under way; %s ends it",
                 view_key_name(session, "stop"));
@@ -240,18 +240,19 @@ static void measure_click(Session *session, int what, int value) {
 }
 
 static const Action actions[] = {
-    {"picture-before", "Left h", "picture", "picture-after", "the picture before: ladder, A|B, …",
+    {"picture-before", "Left h", "picture", "picture-after", "the previous picture: ladder, A|B, …",
      picture_before},
     {"picture-after", "Right l", NULL, NULL, "the next picture", picture_after},
-    {"take", "Enter", "take", NULL, "the rung, or the swept value, under the cursor", take},
-    {"sweep", "w", "sweep", NULL, "the knob under the explorer's cursor through all its values",
-     sweep},
+    {"take", "Enter", "take", NULL, "take the rung, or the swept value, under the cursor", take},
+    {"sweep", "w", "sweep", NULL, "show the explorer's knob at all its values", sweep},
     {"knob-before", "<", NULL, "knob-after", "sweep the knob before", knob_before},
     {"knob-after", ">", NULL, NULL, "sweep the next knob", knob_after},
     {"bench-sweep", "B", NULL, NULL, "verify and time every legal value of the sweep", bench_all},
-    {"tune-here", "t", NULL, NULL, "search for the best kernel of this problem; t again begins",
+    {"tune-here", "t", NULL, NULL,
+     "search for the best kernel of this problem; press t again to "
+     "begin",
      tune_here},
-    {"stop", "x", NULL, NULL, "end the search; take back the timings that have not begun", stop},
+    {"stop", "x", NULL, NULL, "end the search; drop the timings that have not begun", stop},
 };
 
 const ViewBody measure_view = {

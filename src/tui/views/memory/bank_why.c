@@ -69,7 +69,8 @@ static void add_meeting(Str *out, const BankMap *map, const BankPhase *phase) {
                : i + 1 == n && n == phase->wavefronts ? " and "
                                                       : ", ",
                map->rows[phase->first_row + i].cells[phase->worst_bank].lane);
-  str_printf(out, "%s need bank %d at once.", n < phase->wavefronts ? " …" : "", phase->worst_bank);
+  str_printf(out, "%s need bank %d in the same cycle.", n < phase->wavefronts ? " …" : "",
+             phase->worst_bank);
 }
 
 const char *bank_reason(Arena *arena, const Site *site, const BankMap *map) {

@@ -95,7 +95,7 @@ void banks_global_draw(Canvas *canvas, Rect in, const Session *session) {
 void banks_global_legend(Canvas *canvas, Rect in, const Session *session) {
   (void)session;
   canvas_text(canvas, in, 0, 1, STYLE_DIM,
-              "row = line of 128 B, 8 words a sector, cell = lane (0-9 a-v), · = comes unasked");
+              "row = line of 128 B, 8 words a sector, cell = lane (0-9 a-v), · = not used");
 }
 
 // ---- the list -----------------------------------------------------------------------------------

@@ -132,7 +132,7 @@ static void draw_title(Canvas *canvas, Rect in, const Own *own) {
 // "i: as it was; no memory", "rows of 36, not 32".
 static const char *say_price(const OwnAccess *access, const OwnLayout *layout, char out[64]) {
   if (!layout->pad)
-    snprintf(out, 64, "%s: yours; no memory", access->name);
+    snprintf(out, 64, "%s: typed by you, no memory", access->name);
   else if (layout->whole)
     snprintf(out, 64, "rows of %d, not %d", access->row + layout->pad, access->row);
   else
@@ -157,10 +157,9 @@ static void draw_layout(Canvas *canvas, Rect row, const OwnAccess *access,
 }
 
 static const char *say_nothing(const OwnAccess *access) {
-  if (!access->count.known) return "Where it copies from decides, too: nothing to be solved.";
-  if (access->count.conflicts == 0)
-    return "Nothing to gain: every phase is served in one wavefront.";
-  return "No pad, swizzle or XOR that was tried is cheaper.";
+  if (!access->count.known) return "Its source decides the cost too: the solver cannot help here.";
+  if (access->count.conflicts == 0) return "Nothing to gain: each phase takes one wavefront.";
+  return "No pad, swizzle or XOR among those tried is cheaper.";
 }
 
 static int advice_rows(const OwnAccess *access, Rect in) {

@@ -232,8 +232,8 @@ static void draw_words(Canvas *canvas, Rect in, const OnChip *chip) {
              fmt_figure(here, chip->intensity), chip->tile_m, chip->tile_n);
   else
     snprintf(text, sizeof text,
-             "%s FLOP for each byte that a CTA fetches. As many bytes that it fetched for itself "
-             "alone would make %s: %.3g times as many.",
+             "%s FLOP for each byte that a CTA fetches. A CTA alone would reach %s: the cluster "
+             "makes it %.3g times that.",
              fmt_figure(here, chip->intensity), fmt_figure(alone, chip->alone),
              chip->intensity / chip->alone);
   canvas_wrap(canvas, in, STYLE_NOTE, text);

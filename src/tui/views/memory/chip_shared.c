@@ -144,8 +144,8 @@ static void draw_sum(Canvas *canvas, Rect in, const ChipSide *side) {
   const SmemBudget *budget = &side->budget;
   char all[FMT_MAX], block[FMT_MAX], sm[FMT_MAX], taken[FMT_MAX], text[240];
   snprintf(text, sizeof text,
-           "%s in all, of %s that a block may have. An SM has %s, of which each block's takes %s "
-           "more: %d block%s an SM by this.",
+           "%s of the %s that a block may have. An SM has %s, and each block costs it %s more: "
+           "room for %d block%s.",
            fmt_bytes(all, (double)budget->bytes), fmt_bytes(block, (double)budget->block_bytes),
            fmt_bytes(sm, (double)budget->sm_bytes),
            fmt_bytes(taken, (double)budget->reserved_bytes),
@@ -165,7 +165,7 @@ void chip_draw_shared(Canvas *canvas, Rect in, const ChipSide *side) {
   const SmemBudget *budget = &side->budget;
   draw_shared_title(canvas, rect_take_top(&in, 1), budget);
   if (budget->n == 0) {
-    canvas_text(canvas, in, 0, 1, STYLE_DIM, "none: operands come from global memory");
+    canvas_text(canvas, in, 0, 1, STYLE_DIM, "none: A and B come from global memory");
     return;
   }
   draw_bar(canvas, rect_take_top(&in, 1), budget);
@@ -330,7 +330,7 @@ void chip_draw_barriers(Canvas *canvas, Rect in, const ChipSide *side) {
   if (chip_tirx_name(chip, chip->barrier[0].buffer) && in.cols >= at.tirx + TIRX_COLS)
     canvas_text(canvas, title, 0, at.tirx, STYLE_HEADER, "in TIRx");
   if (in.cols >= kind_column(at, chip) + KIND_COLS)
-    canvas_text(canvas, title, 0, kind_column(at, chip), STYLE_HEADER, "an arrival is");
+    canvas_text(canvas, title, 0, kind_column(at, chip), STYLE_HEADER, "an arrival means");
   for (int i = 0; i < chip->n_barriers; i++)
     draw_barrier(canvas, rect_take_top(&in, 1), chip, &chip->barrier[i]);
   rect_take_top(&in, has_empty(chip));

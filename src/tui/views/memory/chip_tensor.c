@@ -97,9 +97,9 @@ static void draw_words(Canvas *canvas, Rect in, const ChipTensor *tensor) {
   rect_take_left(&in, 1);
   snprintf(
       text, sizeof text,
-      "Digits name the warp that reads: warp w has lanes 32 * (w %% 4) and up, and row r of a tile "
-      "lies in lane r. All lanes of warp %d allocate%s, a power of two of columns; warp %d frees "
-      "them when all have read.",
+      "A digit names the warp that reads: warp w reads the 32 lanes from 32 * (w %% 4) on, and "
+      "row r of a tile lies in lane r. The whole warp %d allocates%s a power of two of columns; "
+      "warp %d frees them when all have read.",
       tensor->allocates, tensor->pair ? " for itself and the other CTA" : "", tensor->frees);
   canvas_wrap(canvas, in, STYLE_NOTE, text);
 }
@@ -116,7 +116,7 @@ void chip_draw_tensor(Canvas *canvas, Rect in, const ChipSide *side) {
   if (!tensor || !tensor->columns) {
     rect_take_left(&in, 1);
     canvas_wrap(canvas, in, STYLE_DIM,
-                "none: sums lie in registers. Instructions of tcgen05 have them there: "
+                "none: the sums lie in registers. tcgen05 keeps sums in tensor memory: see "
                 "ladder blackwell, TARGET=b200.");
     return;
   }

@@ -36,9 +36,9 @@ int sector_card_draw(Canvas *canvas, Rect in, const SectorMap *map) {
   if (in.rows < 2) return 0;
   if (!map->count.known)
     return canvas_wrap(canvas, in, STYLE_DIM,
-                       "The tensor memory accelerator fetches whole boxes, and no lane asks for "
-                       "anything: the counters of global accesses stand still. Nothing is not "
-                       "zero.");
+                       "The tensor memory accelerator fetches whole boxes and no lane has an "
+                       "address. The counters of global accesses do not count boxes: no count is "
+                       "not zero.");
   draw_ruler(canvas, in);
   int room = in.rows - 1, n = map->n_lines > room ? room - 1 : map->n_lines;
   for (int i = 0; i < n; i++) draw_line(canvas, in, 1 + i, &map->line[i], i + 1);
@@ -52,7 +52,7 @@ void sector_card_legend(Canvas *canvas, Rect in, const SectorMap *map) {
   if (in.rows > 0) canvas_text(canvas, in, 0, 0, STYLE_DIM, "row = 128 B line, 8 words = sector");
   if (in.rows > 1)
     canvas_text(canvas, in, 1, 0, STYLE_DIM,
-                wasted ? "0-9 a-v = lane  · = comes unasked" : "0-9 a-v = lane");
+                wasted ? "0-9 a-v = lane  · = not used" : "0-9 a-v = lane");
 }
 
 // ---- words --------------------------------------------------------------------------------------
@@ -105,14 +105,14 @@ const char *sector_card_say(Arena *arena, const GlobalSite *site) {
   if (!count->known || count->sectors == 0) return NULL;
   double share = 100.0 * count->bytes / (SECTOR_BYTES * count->sectors);
   Str out = str_new(arena);
-  str_printf(&out, "%s: %d B asked for in %d sector%s of 32 B (ideal %d), %.0f %% of what moves",
+  str_printf(&out, "%s: %d B used of %d sector%s of 32 B (ideal %d), %.0f %% of the bytes fetched",
              site->op->sass, count->bytes, count->sectors, plural_s(count->sectors), count->ideal,
              share);
   str_printf(&out, "; a block makes %.0f request%s, %.0f sector%s", site->requests,
              site->requests > 1 ? "s" : "", site->sectors, site->sectors > 1 ? "s" : "");
   if (!site->in_loop) str_add(&out, ", outside of the loop over slabs");
   if (site->by_l1)
-    str_printf(&out, "; L1 answers what comes again in %d clock%s", count->wavefronts,
+    str_printf(&out, "; L1 answers a repeat in %d clock%s", count->wavefronts,
                plural_s(count->wavefronts));
   return out.text;
 }

@@ -81,12 +81,12 @@ int swizzle_draw_terms(Canvas *canvas, Rect in, const LayoutFacts *facts) {
   int col = 0;
   for (int bit = 0; facts->linear && bit < facts->n_bits; bit++) {
     if (has_bit(facts, bit, bit)) continue;
-    if (col == 0) col = canvas_text(canvas, in, row++, 0, STYLE_ACCENT, "no longer itself: bit");
+    if (col == 0) col = canvas_text(canvas, in, row++, 0, STYLE_ACCENT, "changed: bit");
     col = canvas_printf(canvas, in, row - 1, col, STYLE_ACCENT, " %d", bit);
   }
   if (row == 0)
     canvas_text(canvas, in, row++, 0, STYLE_DIM,
-                facts->linear ? "no bit is moved" : "no xor of bits says it");
+                facts->linear ? "no bit is moved" : "not an XOR of bits");
   return row;
 }
 

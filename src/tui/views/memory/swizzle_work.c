@@ -193,7 +193,7 @@ static const char *say_cut(const Swizzle *work, const SwizzleColumn *column) {
   while (i < problem->n_sites && column->cost[i].legal) i++;
   if (i == problem->n_sites) return NULL;
   return arena_printf(
-      work->trial_arena, "%s moves %d bytes at a time, and only %d stay whole%s",
+      work->trial_arena, "%s moves %d bytes at a time, but the layout keeps only %d together%s",
       work->slab.use[i].site->text, problem->sites[i].op->bytes, column->facts.whole_bytes,
       column->facts.whole_bytes >= problem->sites[i].op->bytes ? " and aligned" : "");
 }

@@ -523,7 +523,7 @@ static void show_written(Session *session, const char *argument) {
   ViewState *state = session_view_state(session);
   state->as_written = !state->as_written;
   if (state->as_written)
-    session_say(session, SAID_NOTE, "as the program says it; %s: as it is executed",
+    session_say(session, SAID_NOTE, "as written; %s: as executed",
                 view_key_name(session, "written"));
 }
 
@@ -531,32 +531,32 @@ static void step_execution(Session *session, int step) {
   if (session->at.subject)
     session->at.subject->step_execution(session, step);
   else
-    session_say(session, SAID_NOTE, "of a schedule the warp that it costs most is shown");
+    session_say(session, SAID_NOTE, "of a schedule, the costliest warp is shown");
 }
 
 static void execution_before(Session *s, const char *a) { (void)a, step_execution(s, -1); }
 static void execution_after(Session *s, const char *a) { (void)a, step_execution(s, 1); }
 
 static const Action actions[] = {
-    {"phase-before", "Left h", "phase", "phase-after", "the phase before; all of them comes first",
+    {"phase-before", "Left h", "phase", "phase-after",
+     "the phase before; the first page shows "
+     "all phases",
      phase_before},
     {"phase-after", "Right l", NULL, NULL, "the next phase", phase_after},
     {"execution-before", ", <", "execution", "execution-after",
-     "of your own kernel other addresses of this access; the worst come first", execution_before},
+     "own kernel: the previous addresses of this access, the worst first", execution_before},
     {"execution-after", ". >", NULL, NULL, "the next addresses", execution_after},
     {"picture", "v", "picture", NULL,
-     "punch card, lanes by banks, the slab; of ldmatrix first its lines", change_picture},
-    {"written", "w", NULL, NULL,
-     "accesses as the program says them, or as they are executed: neighbours merged", show_written},
+     "change the picture: punch card, lanes by banks, the slab, ldmatrix lines", change_picture},
+    {"written", "w", NULL, NULL, "show accesses as written, or as executed (LDS merged to LDS.128)",
+     show_written},
     {"own", "e", "own addresses", NULL,
-     "addresses of your own: own lds32 (tid % 8) * 32 + lane / 8, a list, or a debugger's",
-     own_edit},
+     "count your own addresses: own lds32 (tid % 8) * 32 + lane / 8, or a list", own_edit},
     {"own-op", "o", NULL, NULL, "your own addresses by the next operation", own_op},
     {"own-unit", "t", NULL, NULL, "the next unit of your own expression: bytes, f16, f32, f64",
      own_unit},
     {"own-drop", "Backspace", NULL, NULL, "forget your own addresses", own_forget},
-    {"probe", "p", "probe", NULL, "time this access on the GPU: clocks beside its wavefronts",
-     probe},
+    {"probe", "p", "probe", NULL, "time this access on the GPU, beside its wavefronts", probe},
 };
 
 // The footer names an action that only one kind of kernel has at that kind.

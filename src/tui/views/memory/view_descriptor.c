@@ -58,7 +58,7 @@ static const char *row_text(Arena *arena, const Descriptor *frame, int row) {
   tile.mn_major = frame->trans;
   if (row < DESCRIPTOR_MAJOR)
     return descriptor_part_text(arena, &frame->said, &tile, (DescriptorPart)row, across);
-  return arena_printf(arena, "no field, but %s: %s runs fastest",
+  return arena_printf(arena, "not a field: %s says that %s runs fastest",
                       frame->has_instruction ? "one of the instruction descriptor (v)"
                                              : "an operand of the instruction",
                       major_name(frame, frame->trans));
@@ -199,7 +199,7 @@ static void say_difference(Says *says, const Descriptor *frame) {
   const TileShape *shape = &frame->reads.shape;
   if (*frame->error) say(says, STYLE_BAD, frame->error);
   if (!frame->difference) return;
-  snprintf(text, sizeof text, "%s %s: %d of %d elements come from elsewhere",
+  snprintf(text, sizeof text, "%s %s: %d of %d elements come from wrong addresses",
            frame->reads.by_thread ? "tcgen05.mma" : "wgmma", frame->difference, frame->n_wrong,
            shape->rows * shape->depth);
   say(says, STYLE_BAD, text);
@@ -510,20 +510,19 @@ static void descriptor_click(Session *session, int what, int value) {
 }
 
 static const Action actions[] = {
-    {"less", "Left h -", "value", "more", "the field a step less; in the picture, go left", less},
-    {"more", "Right l + =", NULL, NULL, "the field a step more; in the picture, go right", more},
+    {"less", "Left h -", "value", "more", "lower the field a step; in the picture, go left", less},
+    {"more", "Right l + =", NULL, NULL, "raise the field a step; in the picture, go right", more},
     {"operand", "o", "A/B", NULL, "the other operand", change_operand},
     {"tile-before", "<", "tile", "tile-after", "the tile before: the last step along K",
      tile_before},
     {"tile-after", ">", NULL, NULL, "the next tile: the next step along K", tile_after},
     {"edit", "e Enter", "type", NULL, "type a field, lbo=8192, or a whole word, 0x…", edit},
     {"picture", "v", "picture", NULL,
-     "shared memory by core matrices, the tile row by row, or of tcgen05 the instruction "
-     "descriptor",
+     "change the picture: core matrices, the tile row by row, instruction descriptor",
      change_picture},
-    {"drop", "Backspace", NULL, NULL, "the word as the program has it", drop},
+    {"drop", "Backspace", NULL, NULL, "put the program's word back", drop},
     {"word", "", NULL, NULL, "a word, or some of its fields: word lbo=1024,sbo=16", edit},
-    {"element", "", NULL, NULL, "the place of an element of the tile: element 9,4", choose_element},
+    {"element", "", NULL, NULL, "find an element of the tile: element 9,4", choose_element},
 };
 
 const ViewBody descriptor_view = {

@@ -13,12 +13,12 @@
 #include "tui/views/memory/chip.h"
 
 const ChipPicture chip_pictures[CHIP_PICTURES] = {
-    {"shared", "the bytes of a stage, and how many stages fit", chip_draw_shared, chip_shared_rows},
+    {"shared", "the bytes of a stage, and the stages that fit", chip_draw_shared, chip_shared_rows},
     {"barriers", "arrivals, waits and phases of each mbarrier", chip_draw_barriers,
      chip_barriers_rows},
     {"tensor", "the columns of each warpgroup's accumulators", chip_draw_tensor, chip_tensor_rows},
-    {"cluster", "the slabs that each CTA fetches, and for which CTAs", chip_draw_cluster,
-     chip_cluster_rows},
+    {"cluster", "the slabs that each CTA fetches, and for which CTAs of the cluster",
+     chip_draw_cluster, chip_cluster_rows},
 };
 
 typedef struct MemoryFrame {

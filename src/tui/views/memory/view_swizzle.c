@@ -498,7 +498,7 @@ static void solve(Session *session, const char *argument) {
   (void)argument;
   swizzle_follow(workbench(session), session);
   if (workbench(session)->built && !workbench(session)->slab.problem.n_sites)
-    session_say(session, SAID_NOTE, "no lane addresses this slab: there is nothing to be solved");
+    session_say(session, SAID_NOTE, "no lane addresses this slab: the solver has nothing to do");
   else
     swizzle_solve(workbench(session));
 }
@@ -537,10 +537,9 @@ static const Action actions[] = {
      "type a layout: pad:4, swizzle:3,4,3 (bytes), swizzle_elem:3,3,3, xor:'col ^ …', xoroff:'off "
      "^ …'",
      edit},
-    {"solve", "s", "solve", NULL, "the best layout for these accesses, with the proof", solve},
+    {"solve", "s", "solve", NULL, "find the best layout for these accesses, with the proof", solve},
     {"apply", "Enter", "apply", NULL,
-     "set the knobs that lay the slab out so; an array of your own: on trial, and what to write",
-     apply},
+     "set the knobs for this layout; for an array of your own, show what to write", apply},
     {"phase-before", "Left h", "phase", "phase-after", "the phase before", phase_before},
     {"phase-after", "Right l", NULL, NULL, "the next phase that is served", phase_after},
     {"picture", "v", "picture", NULL,
@@ -548,7 +547,7 @@ static const Action actions[] = {
     {"described", "d", "by descriptor", NULL,
      "the next slab that no lane addresses, TMA writes and a descriptor finds", show_described},
     {"layout", "", NULL, NULL, "a layout as typed with e: layout swizzle:3,4,3", edit},
-    {"drop", "Backspace", NULL, NULL, "the layout that was typed or found goes away", drop},
+    {"drop", "Backspace", NULL, NULL, "drop the layout that was typed or found", drop},
 };
 
 const ViewBody swizzle_view = {

@@ -103,7 +103,8 @@ static SubjectAtom read_atom(Session *session, const char *op) {
   Diags diags = diags_new(session->frame);
   out.there = atom_parse(out.said, &out.atom, &diags);
   if (!out.there)
-    out.said = arena_printf(session->frame, "no fragment map is known here: %s", diags.first->text);
+    out.said =
+        arena_printf(session->frame, "this view has no fragment map for it: %s", diags.first->text);
   return out;
 }
 
@@ -140,7 +141,7 @@ SubjectAtom own_atom(Session *session) {
   if (at >= 0) return of_load(session, frame->opened, at);
   return (SubjectAtom){.said =
                            arena_printf(session->frame,
-                                        "line %d has no mma, wgmma or ldmatrix: the atom is the "
-                                        "one that was looked at last",
+                                        "line %d has no mma, wgmma or ldmatrix: this is the last "
+                                        "atom",
                                         frame->line)};
 }

@@ -147,7 +147,7 @@ void own_draw_choice(Canvas *canvas, Rect in, const OwnWork *work) {
   const OpenedNeeds *needs = work->needs;
   const char *file = opened_run_file(work->run), *slash = strrchr(file, '/');
   Rect head = rect_take_top(&in, 2);
-  canvas_printf(canvas, head, 0, 1, STYLE_TITLE, "%s has %d kernels; Enter opens the one chosen",
+  canvas_printf(canvas, head, 0, 1, STYLE_TITLE, "%s has %d kernels; choose one and press Enter",
                 slash ? slash + 1 : file, needs->n);
   const int first = view_scroll(work->choice, needs->n, in.rows);
   for (int i = first; i < needs->n && i - first < in.rows; i++) {
@@ -270,12 +270,11 @@ const char *own_formula(const Opened *opened, const OpenedSite *site, char out[5
                      : site->array >= 0 ? opened->arrays[site->array].name
                                         : "shared";
   if (!site->formula)
-    snprintf(out, 512, "not affine: %s%s",
-             site->not_affine ? site->not_affine : "it was not looked at",
+    snprintf(out, 512, "not affine: %s%s", site->not_affine ? site->not_affine : "not analysed",
              site->data ? " (they depend on data)" : "");
   else
     snprintf(out, 512, "%s + %s B%s%s", name, site->formula,
-             strpbrk(site->formula, "n") ? "; n: how often the warp was here before" : "",
+             strpbrk(site->formula, "n") ? "; n: the executions of this warp before" : "",
              site->formula_of_all ? "" : "; in the first block");
   return out;
 }
@@ -309,17 +308,17 @@ static const char *worst_text(const OpenedSite *site, char out[32]) {
 }
 
 static void draw_no_card(Canvas *canvas, Rect in, const OwnFrame *frame) {
-  const char *why = "This line accesses no shared memory; x goes to the worst that does.";
+  const char *why = "This line does not use shared memory; x goes to the worst line that does.";
   if (frame->site && frame->site->recorded.atomic)
     why =
-        "An atomic operation: each lane of a bank waits for the others, whatever word it means; "
-        "increments of one word go together.";
+        "An atomic operation: lanes of one bank wait for each other, even for one word. "
+        "Increments of one word go together.";
   else if (past_l1(frame->site))
     why = bank_text_past_l1;
   else if (frame->site)
     why =
-        "Nothing counts wavefronts here: no lane asks for an address of its own, or no rule is "
-        "known.";
+        "No wavefronts are counted here: no lane has an address, or no rule is known for this "
+        "access.";
   canvas_wrap(canvas, in, STYLE_NOTE, why);
 }
 
@@ -404,7 +403,7 @@ static void draw_texts(Canvas *canvas, Rect in, const OwnFrame *frame, const Ope
 static void draw_findings(Canvas *canvas, Rect in, const OwnFrame *frame) {
   const Opened *o = frame->opened;
   if (o->n_findings == 0) {
-    canvas_wrap(canvas, in, STYLE_OK, "No race, no unwritten read, nothing out of bounds.");
+    canvas_wrap(canvas, in, STYLE_OK, "No race, no unwritten read, no access out of bounds.");
     rect_take_top(&in, 2);
   }
   for (int i = 0; i < o->n_findings && in.rows > 0; i++)

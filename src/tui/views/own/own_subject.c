@@ -105,8 +105,8 @@ static Accesses accesses_of(Arena *arena, const OwnFrame *frame, int *at) {
                     .wavefronts = (double)o->wavefronts,
                     .per = "in all",
                     .none =
-                        "This line accesses no shared memory that a punch card could show. Up "
-                        "and Down choose a line that does."};
+                        "This line does not use shared memory. Up and Down choose a line that "
+                        "does."};
 }
 
 // ---- the one under the cursor -------------------------------------------------------------------

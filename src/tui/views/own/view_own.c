@@ -31,7 +31,7 @@ static void own_prepare(Session *session) { session->prepared = own_look(session
 
 static const char nothing_given[] =
     "Open your own CUDA or PTX kernel: bank conflicts per source line. Enter opens an example.\n\n"
-    "  gemmview open kernel.cu --launch grid=8x8,block=256 --arg mem:65536 --arg 1024\n"
+    "  gemmview open k.cu --launch grid=8x8,block=256 --arg mem:65536 --arg 64\n"
     "  :own kernel.cu --launch … --arg …     the same, here\n"
     "  :own example:sums                     the example\n\n"
     "The kernel runs on the CPU, from the PTX of nvcc, NVRTC or Triton. No GPU is needed, and no "
@@ -50,7 +50,7 @@ static void draw_waiting(Canvas *canvas, Rect in, const Session *session, const 
                   opened_run_stage(work->run));
     canvas_printf(canvas, in, 2, 0, STYLE_NOTE, "%s ends it", view_key_name(session, "stop"));
   } else if (opened_run_given(work->run))
-    canvas_printf(canvas, in, 0, 0, STYLE_TEXT, "%s was not run to its end; %s runs it again",
+    canvas_printf(canvas, in, 0, 0, STYLE_TEXT, "%s was stopped; %s runs it again",
                   opened_run_file(work->run), view_key_name(session, "run"));
   else
     canvas_wrap(canvas, in, STYLE_TEXT, nothing_given);
@@ -234,8 +234,8 @@ static void fold(Session *session, const char *argument) {
   OwnWork *work = own_work(session);
   work->calls = !work->calls;
   session_say(session, SAID_NOTE,
-              work->calls ? "lines of inlined functions count at their calls"
-                          : "lines count where they stand, as a profiler does");
+              work->calls ? "inlined lines count at their calls"
+                          : "inlined lines count where they stand, as in a profiler");
 }
 
 static void next_source(Session *session, const char *argument) {
@@ -287,7 +287,7 @@ static void try_best(Session *session, const char *argument) {
   if (of->best)
     say_trial(session, own_trial_set(work, array, of->best));
   else
-    session_say(session, SAID_NOTE, "no pad, swizzle or XOR of %s that was tried is cheaper",
+    session_say(session, SAID_NOTE, "no pad, swizzle or XOR of %s among those tried is cheaper",
                 of->name);
 }
 
@@ -384,7 +384,7 @@ static void copy(Session *session, const char *argument) {
   if (text)
     session->wishes.copy = text;
   else
-    session_say(session, SAID_NOTE, "there is nothing to write instead of this line");
+    session_say(session, SAID_NOTE, "no better line is known for this one");
 }
 
 // ---- from the prompt ----------------------------------------------------------------------------
@@ -457,26 +457,26 @@ static const Action actions[] = {
     {"worst", "x", "worst", NULL, "the line that costs most beyond its ideal", jump_worst},
     {"worse", ", <", "by cost", "better", "the next worse line", worse},
     {"better", ". >", NULL, NULL, "the next less bad line", better},
-    {"pad-more", "+ =", "pad", "pad-less", "rows of the array one element longer, on trial",
-     pad_more},
-    {"pad-less", "-", NULL, NULL, "one element shorter", pad_less},
-    {"solve", "s", "solve", NULL, "the best layout that the solver knows, on trial", try_best},
+    {"pad-more", "+ =", "pad", "pad-less", "try rows of the array one element longer", pad_more},
+    {"pad-less", "-", NULL, NULL, "try rows one element shorter", pad_less},
+    {"solve", "s", "solve", NULL, "try the best layout that the solver finds", try_best},
     {"layout", "Enter e", "type", NULL,
      "type a layout: pad:4, swizzle:3,4,3, xor:'…'; of several kernels open this one", type_layout},
-    {"drop", "Backspace", NULL, NULL, "the array as it is", drop},
-    {"launch", "L", NULL, NULL, "another grid, block or arguments: runs again", type_launch},
-    {"watch", "w", "watch", NULL, "run again after every save", watch},
+    {"drop", "Backspace", NULL, NULL, "end the trial: the array as it is", drop},
+    {"launch", "L", NULL, NULL, "change grid, block or arguments, and run again", type_launch},
+    {"watch", "w", "watch", NULL, "watch the file: run again after every save", watch},
     {"run", "r", NULL, NULL, "run again", run_again},
-    {"stop", "X", "stop", NULL, "end the run that is under way", stop},
+    {"stop", "X", "stop", NULL, "stop the run", stop},
     {"next-access", "a", NULL, NULL, "another access of this line", next_site},
-    {"fold", "f", NULL, NULL, "lines of inlined functions where they stand, or at their calls",
-     fold},
-    {"source", "o", NULL, NULL, "another file of the kernel; the PTX comes last", next_source},
-    {"left", "Left h", NULL, NULL, "long lines: to their beginning", left},
-    {"right", "Right l", NULL, NULL, "long lines: to their end", right},
-    {"open", "", NULL, NULL, "a kernel: open FILE --launch … --arg …; example:sums.ptx is one",
+    {"fold", "f", NULL, NULL, "count inlined functions where they stand, or at their calls", fold},
+    {"source", "o", NULL, NULL, "show another file of the kernel; the PTX comes last", next_source},
+    {"left", "Left h", NULL, NULL, "long lines: scroll left", left},
+    {"right", "Right l", NULL, NULL, "long lines: scroll right", right},
+    {"open", "", NULL, NULL,
+     "open a kernel: open FILE --launch … --arg …; example:sums is built "
+     "in",
      open_words},
-    {"copy", "y", NULL, NULL, "copy what to write instead", copy},
+    {"copy", "y", NULL, NULL, "copy the line to write instead", copy},
 };
 
 const ViewBody own_view = {

@@ -1,7 +1,7 @@
 // The fragments view in words: what an atom is, which element the cursor is on, and the formulas of
 // row, column, lane and value.
 //
-//   A[3][5] is value 1 of lane 14: r0, half 1 from the low end
+//   A[3][5] is value 1 of lane 14: r0, high half
 //   row = lane / 4 + v / 2 % 2 * 8     col = …
 #include "tui/canvas/utf8.h"
 #include "tui/views/places/fragments.h"
@@ -53,12 +53,11 @@ void fragments_draw_element(Canvas *canvas, Rect row, const Fragments *f) {
                         f->owner.lane % 32);
   col = canvas_text(canvas, row, 0, col, STYLE_TEXT, ": ");
   col = canvas_printf(canvas, row, 0, col, style_address(f->reg), "r%d", f->reg);
-  if (f->packing.per_register > 1)
-    canvas_printf(canvas, row, 0, col, STYLE_TEXT, ", %s %d from the low end",
-                  f->packing.per_register == 2   ? "half"
-                  : f->packing.per_register == 4 ? "byte"
-                                                 : "part",
-                  f->part);
+  if (f->packing.per_register == 2)
+    canvas_printf(canvas, row, 0, col, STYLE_TEXT, ", %s half", f->part ? "high" : "low");
+  else if (f->packing.per_register > 2)
+    canvas_printf(canvas, row, 0, col, STYLE_TEXT, ", %s %d; 0 is the lowest",
+                  f->packing.per_register == 4 ? "byte" : "part", f->part);
 }
 
 // Where the second of two formulas in a line begins, and whether both fit.

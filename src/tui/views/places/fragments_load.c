@@ -161,7 +161,7 @@ static void draw_phases(Canvas *canvas, Rect in, const Fragments *f) {
       canvas_glyph(canvas, in, 1 + i, 0, STYLE_TITLE, GLYPH_POINTER);
   }
   if (n < LDMATRIX_MATRICES_MAX)
-    canvas_printf(canvas, in, 1 + n, 1, STYLE_DIM, "lanes %d-31 give no address",
+    canvas_printf(canvas, in, 1 + n, 1, STYLE_DIM, "lanes %d-31 have no address",
                   n * LDMATRIX_ROWS);
   int row = 1 + n + (n < LDMATRIX_MATRICES_MAX), values = f->map.n_values;
   if (row < in.rows)

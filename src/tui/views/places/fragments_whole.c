@@ -69,12 +69,12 @@ Rect fragments_whole_spare(const FragmentsWhole *whole, Rect *in, int rows, int 
 
 static const char *why_not_held(const Fragments *f) {
   if (!atom_is_of_thread(f->atom))
-    return "B is read from shared memory through a descriptor: no register holds it; D shows how. "
-           "So is A, unless A_REGS=1. Warp w of the four has rows 16·w to 16·w + 15 of A and C.";
-  if (f->operand == ATOM_A) return "A is read from shared memory through a descriptor, as B is.";
-  return "B is read from shared memory through a descriptor. C lies in tensor memory, row r in "
-         "lane "
-         "r: warp w of four reads lanes 32·w to 32·w + 31, a column into each register.";
+    return "No register holds B: wgmma reads it from shared memory by a descriptor, see view D. "
+           "A is read the same way unless A_REGS=1. Warp w of the four has rows 16·w to 16·w + "
+           "15 of A and C.";
+  if (f->operand == ATOM_A) return "A is read from shared memory by a descriptor, as B is.";
+  return "B is read from shared memory by a descriptor. C lies in tensor memory, row r in lane "
+         "r. Warp w of four reads lanes 32·w to 32·w + 31, one column into each register.";
 }
 
 static void draw_operand(Canvas *canvas, Rect in, const Fragments *f) {

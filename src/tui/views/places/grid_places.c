@@ -33,11 +33,11 @@ void grid_draw_merge(Canvas *canvas, Rect *in, const GridHalf *half) {
   Rect row = rect_take_top(in, 1);
   int col = canvas_printf(canvas, row, 0, 0, STYLE_ESTIMATED, "%.0f fetches a turn",
                           chip_merge_fetches(half->merge.asked));
-  canvas_printf(canvas, row, 0, col, STYLE_ESTIMATED, ", at best %.0f reach L2",
+  canvas_printf(canvas, row, 0, col, STYLE_ESTIMATED, ", at best %.0f reach L2 (neighbours merged)",
                 chip_merge_fetches(half->merge.sent));
   if (!map->placed) return;
   row = rect_take_top(in, 1);
-  canvas_printf(canvas, row, 0, 0, STYLE_DIM, "clusters put anywhere: %.0f, by chance",
+  canvas_printf(canvas, row, 0, 0, STYLE_DIM, "clusters at random places: %.0f",
                 chip_merge_fetches(half->merge_anywhere.sent));
 }
 
@@ -80,7 +80,7 @@ static void draw_list(Canvas *canvas, Rect in, const GridHalf *half, const ChipM
 // ";".
 static const char *source_text(const ChipMap *map, int rows, int cols, char *out, size_t n) {
   const char *title = map->source->title;
-  snprintf(out, n, "SMs, %s. A launch looks for itself.", title);
+  snprintf(out, n, "SMs, %s. Each launch asks its own GPU.", title);
   if (canvas_wrap_rows(out, cols) > rows)
     snprintf(out, n, "SMs, %.*s.", (int)strcspn(title, ";"), title);
   return out;

@@ -241,8 +241,7 @@ static const char *output_text(Arena *arena, const TilesSide *side, const Trace 
 
 // A grid of more CTAs than are mapped, in an order that is not simply rows.
 static TilesText lost_text(TilesText text, const TilesSide *side) {
-  if (side->cta.index < 0)
-    text.where = "the grid is too large to look for the CTA that computes this tile";
+  if (side->cta.index < 0) text.where = "the grid is too large to find the CTA of this tile";
   return text;
 }
 
@@ -280,7 +279,7 @@ static const char *arrival_text(Arena *arena, const TilesSide *side, const Trace
   const TraceMove *in = &trace->move[0];
   bool held = trace->move[trace->n_moves - 1].to.buffer->space == SPACE_REGISTER;
   if (in->from.buffer->space == SPACE_REGISTER)
-    return arena_printf(arena, "← exp2 of %s, a sum of the same thread; no other lane is asked",
+    return arena_printf(arena, "← exp2 of %s, a sum of the same thread: no shuffle",
                         place_text(arena, &in->from));
   if (trace->n_moves == 1 && held)
     return arena_printf(arena, "straight from global memory, %d B at once",
@@ -304,11 +303,11 @@ static const char *row_text(Arena *arena, const TraceMove *move) {
 
 static const char *read_text(Arena *arena, const TilesSide *side, const Trace *trace) {
   if (!atom_is_of_thread(side->product->atom))
-    return "no register holds it: wgmma reads the slab by a descriptor";
+    return "in no register: wgmma reads the slab by a descriptor";
   if (trace->cta == side->cta.index)
-    return "no register holds it: tcgen05 reads the slab by a descriptor";
+    return "in no register: tcgen05 reads the slab by a descriptor";
   return arena_printf(arena,
-                      "no register holds it: tcgen05 reads the slab of CTA %lld, the other of "
+                      "in no register: tcgen05 reads it from the slab of CTA %lld, the other of "
                       "the pair, by the same descriptor",
                       (long long)grid_block(side->grid, trace->cta));
 }

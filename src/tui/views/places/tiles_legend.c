@@ -31,20 +31,20 @@ static const LegendRow of_atoms[TILES_LEVELS][LEGEND_ROWS] = {
     {{"█", LOOK_OUT, "its tile; its slabs at hand"},
      {"▒", LOOK_OUT, "its panels"},
      {"1 a", LOOK_NUMBER, "the next CTAs: 1-9, a-z"},
-     {"▓ ░", LOOK_REST, "CTAs before it; later ones"}},
+     {"▓ ░", LOOK_REST, "earlier CTAs; later CTAs"}},
     {{"0 1", LOOK_NUMBER, "the warp that computes a cell"},
      {"█", LOOK_OUT, "beside, above: multiplied now"},
      {"▒", LOOK_OUT, "and in this slab"}},
     {{"0 1", LOOK_NUMBER, "the atoms of this warp"},
      {"█", LOOK_OUT, "beside, above: of this atom"},
-     {"░", LOOK_REST, "all the others"}},
-    {{"n:v", LOOK_NUMBER, "lane n holds it as value v"}},
+     {"░", LOOK_REST, "all other cells"}},
+    {{"n:v", LOOK_NUMBER, "lane n holds value v of it"}},
 };
 
 static const LegendRow of_threads[TILES_LEVELS][LEGEND_ROWS] = {
     [2] = {{"0 a", LOOK_NUMBER, "the lane that computes a cell"},
            {"█", LOOK_OUT, "beside, above: of this lane"},
-           {"░", LOOK_REST, "all the others"}},
+           {"░", LOOK_REST, "all other cells"}},
     [3] = {{"n", LOOK_NUMBER, "this thread keeps it in acc[n]"}},
 };
 
@@ -52,7 +52,7 @@ static const LegendRow of_threads[TILES_LEVELS][LEGEND_ROWS] = {
 static const LegendRow of_scores[LEGEND_ROWS] = {{"█", LOOK_OUT, "the block of keys at hand"},
                                                  {"▒", LOOK_OUT, "its queries; its keys"},
                                                  {"1 a", LOOK_NUMBER, "the next blocks of keys"},
-                                                 {"▓ ░", LOOK_REST, "done before; comes later"},
+                                                 {"▓ ░", LOOK_REST, "done before; done later"},
                                                  {"·", LOOK_HIDDEN, "hidden from its queries"}};
 
 static const LegendRow *rows_of(const TilesHalf *half) {

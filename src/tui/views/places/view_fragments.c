@@ -82,12 +82,12 @@ static void map_memory(FragmentMemory *memory, const FragmentMap *map) {
 }
 
 static const char *why_not(const Fragments *f, bool k_contiguous) {
-  if (f->operand == ATOM_C) return "C is no operand that is loaded: stmatrix stores such tiles.";
+  if (f->operand == ATOM_C) return "C is not loaded: stmatrix stores such tiles.";
   if (f->operand > ATOM_OPERANDS)
-    return "Factors are loaded by the lanes that give them, a byte or a word each.";
-  if (f->packing.register_bits > 32) return "ldmatrix moves 32 bits to a register: no f64.";
+    return "The lanes that give factors load them, a byte or a word each.";
+  if (f->packing.register_bits > 32) return "ldmatrix fills registers of 32 bits: not for f64.";
   if (!k_contiguous && f->packing.value_bits != 16)
-    return ".trans exchanges elements of 16 bits: k has to be contiguous here.";
+    return ".trans works on elements of 16 bits: k must be contiguous here.";
   return "";
 }
 
@@ -324,8 +324,8 @@ static void draw_side(Canvas *canvas, Rect in, const Fragments *f, FragmentsPict
     fragments_draw_relayout(canvas, in, f);
   else if (!f->held)
     canvas_wrap(canvas, rect_inset(in, 1, 1), STYLE_TEXT,
-                "B of a warpgroup's instruction is read from shared memory through a descriptor: "
-                "no register holds it. Tab goes on to C, D to the descriptor.");
+                "wgmma reads B from shared memory by a descriptor: no register holds it. Tab "
+                "goes to C, D shows the descriptor.");
   else if (picture == PICTURE_GRID)
     draw_grid_picture(canvas, in, f);
   else
@@ -522,18 +522,18 @@ static const Action actions[] = {
     {"column-before", "Left h", "column", "column-after", "the column before", column_before},
     {"column-after", "Right l", NULL, NULL, "the next column", column_after},
     {"picture", "v", "picture", NULL,
-     "the registers, ldmatrix, ldmatrix where k is strided, the instruction word by word, the "
-     "lanes that share a row of sums, or sums that become operand A",
+     "change the picture: registers, ldmatrix, ldmatrix of a strided k, the instruction, a row "
+     "of sums, sums as operand A",
      change_picture},
-    {"rows", "r", "rows", NULL, "the lanes that share a row of sums, and how its values become one",
+    {"rows", "r", "rows", NULL, "show the lanes that share a row of sums, and how they combine",
      show_rows},
-    {"relayout", "p", "sums as A", NULL,
-     "sums that become operand A of the next product, in the same registers", show_relayout},
+    {"relayout", "p", "sums as A", NULL, "show sums that become operand A of the next product",
+     show_relayout},
     {"atom-next", "a", "atom", NULL, "the next atom", atom_next},
     {"atom-before", "A", NULL, NULL, "the atom before", atom_before},
-    {"atom", "", NULL, NULL, "an atom by name: atom m16n8k8.tf32", choose_atom},
-    {"element", "", NULL, NULL, "the lane that holds an element: element 3,5", choose_element},
-    {"lane", "", NULL, NULL, "the elements of a lane: lane 7", choose_lane},
+    {"atom", "", NULL, NULL, "choose an atom by name: atom m16n8k8.tf32", choose_atom},
+    {"element", "", NULL, NULL, "find the lane of an element: element 3,5", choose_element},
+    {"lane", "", NULL, NULL, "show the elements of a lane: lane 7", choose_lane},
 };
 
 const ViewBody fragments_view = {

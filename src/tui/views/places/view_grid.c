@@ -178,15 +178,15 @@ static void draw_table(Canvas *canvas, Rect in, const GridHalf *half) {
 static int draw_explained(Canvas *canvas, Rect in, const GridHalf *half) {
   char text[256];
   snprintf(text, sizeof text,
-           "%s: %s.%s Panels are the program's own; %s are an estimate: blocks per SM by the "
-           "%s registers, and %s move up %s.",
+           "%s: %s.%s The panels come from the program. %s are an estimate: blocks per SM follow "
+           "from the %s registers, and %s move up %s.",
            grid_span_here(half->grid, half->span), grid_span_help(half->span),
            half->grid->stride > 1 ? " The picture shows every n-th CTA." : "",
            grid_words(half->grid).waves, half->counted ? "compiler's" : "model's",
            half->grid->launch.cluster > 1 ? "clusters" : grid_words(half->grid).ctas,
            half->grid->launch.cluster == 1 ? "one by one"
            : half->grid->chip              ? "as GPCs have room"
-                                           : "as GPCs have room, of which no source says how much");
+                                           : "as GPCs have room; no source says how much");
   return canvas_wrap(canvas, in, STYLE_DIM, text);
 }
 
@@ -385,7 +385,8 @@ static void colour_places(Session *session, const char *argument) {
   const bool on = argument && *argument ? str_equal(argument, "on") : !all_places(chosen, grid);
   if (on && !grid_has_places(grid))
     session_say(session, SAID_ERROR,
-                "no tile has a place here: TILE_ORDER=gpc on a GPU whose places are known");
+                "tiles have no place on the chip here: set TILE_ORDER=gpc on a GPU whose places "
+                "are known");
   else
     chosen->colours = on ? COLOURS_PLACES : COLOURS_WINDOW;
 }
@@ -479,19 +480,19 @@ static const Action actions[] = {
     {"window-after", "Right l", NULL, NULL, "the next window of the launch order", window_after},
     {"order", "o", "order on/off", NULL, "A|B: with and without CTA groups (GROUP_M, GROUP_N)",
      toggle_order},
-    {"waves", "v", "waves", NULL, "every tile in the colour of its wave, or the window alone",
+    {"waves", "v", "waves", NULL, "colour every tile by its wave, or the window alone",
      colour_waves},
-    {"places", "p", NULL, NULL, "every tile with the letter of its place on the chip, or not",
+    {"places", "p", NULL, NULL, "show or hide the letter of each tile's place on the chip",
      colour_places},
-    {"open-tile", "Enter", "tile", NULL, "the first tile of the window, in the tiles view",
+    {"open-tile", "Enter", "tile", NULL, "show the first tile of the window in the tiles view",
      open_tile},
-    {"blocks-more", "+ =", "blocks", "blocks-fewer", "twice as many CTAs in a window of blocks",
+    {"blocks-more", "+ =", "blocks", "blocks-fewer", "double the CTAs of a window of blocks",
      blocks_more},
-    {"blocks-fewer", "-", NULL, NULL, "half as many", blocks_fewer},
+    {"blocks-fewer", "-", NULL, NULL, "halve them", blocks_fewer},
     {"window-first", "", NULL, NULL, "the first window", window_first},
     {"window-last", "", NULL, NULL, "the last window", window_last},
-    {"blocks", "", NULL, NULL, "the CTAs in a window: blocks 8", set_blocks},
-    {"cta", "", NULL, NULL, "the tile of a CTA: cta 37", choose_cta},
+    {"blocks", "", NULL, NULL, "set the CTAs of a window: blocks 8", set_blocks},
+    {"cta", "", NULL, NULL, "find the tile of a CTA: cta 37", choose_cta},
 };
 
 const ViewBody grid_view = {

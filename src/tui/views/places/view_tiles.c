@@ -178,8 +178,8 @@ static int draw_text_beside(Canvas *canvas, Rect in, const TilesHalf *half) {
     rect_take_top(&in, canvas_wrap(canvas, in, STYLE_DIM, text->how) + 1);
   }
   int rows = canvas_wrap(canvas, in, STYLE_DIM,
-                         "All of it is read off the program: every statement that touches the "
-                         "element, with its layout applied.");
+                         "This comes from the program: every statement that touches the element, "
+                         "with the layout applied.");
   return in.row + rows - begin;
 }
 
@@ -299,11 +299,13 @@ static void next_product(Session *session, const char *argument) {
   const int next = (at->product + 1) % program->n_products;
   const int kernel = program->product[next].kernel;
   if (program->n_products < 2) {
-    session_say(session, SAID_NOTE, "a matrix product has one: PROGRAM=attention has two");
+    session_say(session, SAID_NOTE, "this program has one product; PROGRAM=attention has two");
     return;
   }
   if (kernel != program->main_kernel) {
-    session_say(session, SAID_NOTE, "the other product is computed by a kernel before, %s: FUSE=1",
+    session_say(session, SAID_NOTE,
+                "an earlier kernel, %s, computes the other product: FUSE=1 "
+                "fuses them",
                 program->kernel[kernel].name);
     return;
   }
@@ -339,7 +341,9 @@ static void choose_element(Session *session, const char *text) {
     const char *const *name =
         (const char *[]){present(session)->name[ATOM_C], present(session)->name[ATOM_A],
                          present(session)->name[ATOM_B]};
-    session_say(session, SAID_ERROR, "\"%s\" is no element: %s[130][7], %s[130][21] or %s 21 7 is",
+    session_say(session, SAID_ERROR,
+                "\"%s\" is not an element: type %s[130][7], %s[130][21] or "
+                "%s 21 7",
                 text, name[0], name[1], name[2]);
     return;
   }
@@ -406,10 +410,10 @@ static void tiles_click(Session *session, int what, int value) {
 static const Action actions[] = {
     {"step-left", "Left h", "step", "step-right", "the tile or element to the left", step_left},
     {"step-right", "Right l", NULL, NULL, "the tile or element to the right", step_right},
-    {"zoom-in", "Enter", "zoom", "zoom-out", "a tier down: CTA, warp, atom or thread", zoom_in},
-    {"zoom-out", "Backspace", NULL, NULL, "a tier up", zoom_out},
+    {"zoom-in", "Enter", "zoom", "zoom-out", "go a tier down: CTA, warp, atom or thread", zoom_in},
+    {"zoom-out", "Backspace", NULL, NULL, "go a tier up", zoom_out},
     {"operand", "o", "operand", NULL, "move in C, in A (i and k), or in B (k and j)", next_operand},
-    {"element", "e", "element", NULL, "the place of an element: element A[130][21]", element},
+    {"element", "e", "element", NULL, "find an element: element A[130][21]", element},
     {"product", "p", "product", NULL, "S = Q·K or O = P·V of attention", next_product},
 };
 

@@ -70,17 +70,15 @@ static void draw_no_site(Canvas *canvas, Rect in, const Session *session) {
   const Program *program = session_model(session)->program;
   bool slabs = program_buffer(program, ROLE_SLAB_A) || program_buffer(program, ROLE_SLAB_B);
   canvas_text(canvas, in, 0, 0, STYLE_HEADER,
-              slabs ? "NO LANE IN SHARED MEMORY" : "NO SHARED MEMORY YET");
+              slabs ? "NO LANE USES SHARED MEMORY" : "NO SHARED MEMORY YET");
   rect_take_top(&in, 2);
   int rows =
       canvas_wrap(canvas, in, STYLE_DIM,
-                  slabs ? "TMA writes the slabs and the tensor core reads them by descriptor, "
-                          "whole lines of 128 bytes at a time: no lane has an address, and "
-                          "there is nothing to conflict."
-                        : "Every thread reads A and B from global memory. Set STAGE to 11 and "
-                          "the block shares slabs of both; each access to them is drawn here "
-                          "as a punch card: 32 banks across, one row for every wavefront it "
-                          "costs.");
+                  slabs ? "TMA writes the slabs and the tensor core reads them by descriptor, in "
+                          "whole lines of 128 bytes. No lane has an address, so no bank conflicts."
+                        : "Every thread reads A and B from global memory. STAGE=11 lets the "
+                          "block share slabs of both. Each access to them is drawn here as a "
+                          "punch card: 32 banks across, one row for each wavefront.");
   rect_take_top(&in, rows + 1);
   explore_draw_kernel(canvas, in, session);
 }

@@ -167,7 +167,7 @@ static const char *role_help(Arena *arena, const Stmt *body) {
   Str out = str_new(arena);
   str_printf(&out, "%s, %lld warp%s", body->note, warps, plural_s(warps));
   if (role->work == WORK_FETCHES)
-    str_add(&out, " behind the others, of which one thread asks for slabs");
+    str_add(&out, " after the others; one of its threads asks for slabs");
   if (role->registers)
     str_printf(&out, "; setmaxnreg leaves them %lld registers a thread",
                (long long)role->registers);
@@ -234,7 +234,7 @@ static void explain_better(Arena *arena, const Session *session, Explore *explor
     str_printf(&out, "×%s on ", fmt_ratio(text, better.gain));
     str_printf(&out, "%s %s", fmt_time(text, better.own->time_ns), results_said(better.own));
   } else {
-    str_printf(&out, "%s TFLOP/s, this was never timed", fmt_figure(text, better.row->tflops));
+    str_printf(&out, "%s TFLOP/s; never timed", fmt_figure(text, better.row->tflops));
   }
   str_printf(&out, ": %s", better_kernel_changes(arena, session, better.schedule));
   say(explore, STYLE_NOTE, out.text);
@@ -255,9 +255,10 @@ static void explain_edits(Arena *arena, const Session *session, Explore *explore
 static void explain_legality(Arena *arena, const Session *session, Explore *explore) {
   if (session->doc.now.reasons)
     say(explore, STYLE_WARN,
-        arena_printf(
-            arena, "The screen shows the last legal schedule; %s mends this one, %s takes it back.",
-            view_key_name(session, "fix"), view_key_name(session, "undo")));
+        arena_printf(arena,
+                     "The screen shows the last legal schedule. %s repairs this one, %s takes it "
+                     "back.",
+                     view_key_name(session, "fix"), view_key_name(session, "undo")));
   else
     explain_better(arena, session, explore);
   if (!session->doc.now.reasons) explain_best(arena, session, explore);

@@ -128,14 +128,14 @@ static const char *cause_said(Arena *arena, const Session *session) {
   const Limits limits = find_limits(session);
   if (limits.first < 0) return "";
   if (limits.waits)
-    return arena_printf(arena, "no unit is full: warps wait; %s shows for what",
+    return arena_printf(arena, "warps wait and no unit is busy; %s shows the waits",
                         view_key_name(session, "view why"));
-  if (limits.power) return "more speed needs less energy: fewer bytes moved for each product";
+  if (limits.power) return "moving fewer bytes for each product saves power";
   const char *const of_unit[TRAFFIC_UNITS] = {
       limits.atom ? "the tensor core itself is the limit: nothing else is in the way"
                   : "the multiply-adds themselves are the limit: nothing else is in the way",
       shared_cause(arena, model),
-      "loads and stores of the lanes fill the pipe to L1",
+      "the loads and stores of the lanes fill the pipe to L1",
       bytes_cause(arena, "L2", model->traffic.flop_per_l2_byte),
       bytes_cause(arena, "DRAM", model->traffic.flop_per_dram_byte),
       "one exp2 for each score: the softmax is the limit",

@@ -72,7 +72,7 @@ static void draw_legend(Canvas *canvas, Rect in) {
 void places_draw_head(Canvas *canvas, Rect in, const PlacesWork *work) {
   int col = canvas_text(canvas, in, 0, 1, STYLE_HEADER, "PLACES");
   if (is_empty(work)) return;
-  col = canvas_text(canvas, in, 0, col + 2, STYLE_TITLE, "where each copy may stand in one turn");
+  col = canvas_text(canvas, in, 0, col + 2, STYLE_TITLE, "places for each copy in one turn");
   canvas_printf(canvas, in, 0, col + 2, STYLE_SIMULATED, "run with M=%lld, N=%lld, K=%lld",
                 (long long)work->placed->small.value[KNOB_M],
                 (long long)work->placed->small.value[KNOB_N],
@@ -212,8 +212,8 @@ static const char *sentence(Arena *arena, const PlacesWork *work, int place, Sty
   if (at->verdict == LOAD_UNTRIED)
     return arena_printf(arena, "%s here: not tried yet", copy->slabs);
   if (at->verdict == LOAD_UNSAFE) return arena_printf(arena, "%s here: %s", copy->slabs, at->text);
-  return arena_printf(arena, "%s %s: no race, nothing unwritten, every cell right%s", copy->slabs,
-                      copy->at == place ? "stands here" : "may stand here",
+  return arena_printf(arena, "%s %s: no race, no unwritten read, every cell right%s", copy->slabs,
+                      copy->at == place ? "is here" : "may be here",
                       compiled_sentence(arena, work, place));
 }
 

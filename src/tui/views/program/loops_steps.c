@@ -83,9 +83,9 @@ static const char *say_multiply(Arena *arena, const Step *step, const Columns *a
 
 static const char *why_of(Arena *arena, const Steps *steps, const Step *step) {
   const char *safe = steps_say_safe(arena, steps, step);
-  if (step->arrive) return "this warp has read the slot to the end: one arrival at its empty";
+  if (step->arrive) return "this warp has read the slot: one arrival at its empty";
   if (!step->why && step->mbarrier && !*safe)
-    return "until the bytes of the slab have come, which the phase of its full says";
+    return "until the phase of full ends: the bytes of the slab have come";
   if (!step->why) return safe;
   return *safe ? arena_printf(arena, "%s; barrier: %s", safe, step->why) : step->why;
 }
@@ -108,7 +108,7 @@ static const char *units_of(Arena *arena, const Atom *atom) {
   return arena_printf(
       arena,
       "A transfer brings a matrix of eight 16-byte rows, one register in each of 32 lanes. A "
-      "computation is the product of two of them, of which an %s makes %d.",
+      "computation is the product of two matrices; an %s makes %d.",
       atom->name, products);
 }
 

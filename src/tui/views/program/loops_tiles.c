@@ -25,7 +25,7 @@ typedef struct Column {
 static const Column columns[COLUMNS] = {
     {"tile", 9, ALIGN_LEFT, false},        {"a block", 10, ALIGN_LEFT, false},
     {"in memory", 13, ALIGN_LEFT, true},   {"", 10, ALIGN_LEFT, false},
-    {"fragments", 9, ALIGN_LEFT, false},   {"held at once", 14, ALIGN_LEFT, false},
+    {"fragments", 9, ALIGN_LEFT, false},   {"held together", 14, ALIGN_LEFT, false},
     {"sets", 4, ALIGN_RIGHT, false},       {"regs", 5, ALIGN_RIGHT, false},
     {"KiB shared", 10, ALIGN_RIGHT, false}};
 
@@ -143,10 +143,10 @@ static void draw_columns(Canvas *canvas, Rect in, const LoopsTiles *picture) {
 static const char *why_of(const LoopsTiles *picture) {
   if (picture->n_sets == 0)
     return picture->steps.n_reads
-               ? "All steps of a slab are held at once: nothing is loaded into registers twice. "
+               ? "Registers hold all steps of a slab together: nothing is loaded twice. "
                  "FRAG_ORDER=0 holds one step."
-               : "No registers are loaded: the tensor core reads its operands from the slabs, but "
-                 "for what a thread has computed itself.";
+               : "No registers are loaded: the tensor core reads its operands from the slabs. "
+                 "Only values that a thread computed itself are in registers.";
   if (picture->n_sets == 1)
     return "←2 loaded with step 2 from the slab, ×2 multiplied. One set makes each load wait for "
            "the "
@@ -175,7 +175,7 @@ void loops_tiles_draw_head(Canvas *canvas, Rect in, const LoopsTiles *picture) {
   col = canvas_text(canvas, in, 0, col + 2, STYLE_TITLE, "of one block in a turn");
   col = canvas_printf(canvas, in, 0, col + 2, STYLE_TEXT, "%d registers", registers);
   canvas_fit(canvas, in, 0, col + 1, in.cols - col - 1, ALIGN_LEFT, STYLE_DIM,
-             "of a lane if all live at once");
+             "of a lane if all live together");
 }
 
 void loops_tiles_draw(Canvas *canvas, Rect in, const LoopsTiles *picture, int cursor, int spot) {

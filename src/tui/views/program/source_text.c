@@ -228,6 +228,6 @@ const char *source_bank_words(Session *session, const SourceLine *line) {
       clock_assign(session->frame, line->code, loop, register_bank_rule(sm_of(session))->clocks);
   ClockBankPair pair;
   if (!clock_assign_moves(&better, line->inst, &pair)) return words;
-  return arena_printf(session->frame, "%s; R%d exchanged with R%d would lie in the other one",
-                      words, pair.one, pair.other);
+  return arena_printf(session->frame, "%s; exchange R%d with R%d to use the other bank", words,
+                      pair.one, pair.other);
 }

@@ -374,7 +374,7 @@ static void turn_knob(Session *session, int direction) {
     int last = explore->nest->n_rows - 1;
     KnobId knob = knob_of_row(explore, state->cursor < last ? state->cursor : last);
     if (knob == KNOB_NONE) {
-      session_say(session, SAID_NOTE, "no knob makes this line; Tab goes to the knobs");
+      session_say(session, SAID_NOTE, "this line belongs to no knob; Tab goes to the knobs");
       return;
     }
     session->at.knob = knob;
@@ -396,7 +396,7 @@ static void take_advice(Session *session, const char *argument) {
   }
   const Trial *best = explore_best(session);
   if (!best) {
-    session_say(session, SAID_NOTE, "no single change is estimated to be faster");
+    session_say(session, SAID_NOTE, "no single change is expected to be faster");
     return;
   }
   KnobId knob = best->knob;
@@ -408,7 +408,9 @@ static void take_tuned(Session *session, const char *argument) {
   (void)argument;
   const BetterKernel better = better_kernel(session->frame, session);
   if (!better.row) {
-    session_say(session, SAID_NOTE, "the history has nothing faster of this problem on this GPU");
+    session_say(session, SAID_NOTE,
+                "the history has no faster kernel for this problem on this "
+                "GPU");
     return;
   }
   const Schedule tuned = *better.schedule;
@@ -458,16 +460,15 @@ static void change_table(Session *session, const char *argument) {
 static const Action actions[] = {
     {"knob-down", "Left h -", "change", "knob-up", "the knob's next value down", knob_down},
     {"knob-up", "Right l + =", NULL, NULL, "the knob's next value up", knob_up},
-    {"take-advice", "a", NULL, NULL, "make the change that \"try\" names", take_advice},
-    {"take-tuned", "A", NULL, NULL, "the fastest kernel that the history has of this problem here",
+    {"take-advice", "a", NULL, NULL, "make the change that \"try\" proposes", take_advice},
+    {"take-tuned", "A", NULL, NULL, "take the fastest kernel of this problem in the history",
      take_tuned},
-    {"sweep", "w", NULL, NULL, "the knob through all its values, in the measure view", sweep},
-    {"limit", "L", NULL, NULL,
-     "LIMIT per 1024 multiply-adds, which compares along a ladder, or per slab", change_limit},
+    {"sweep", "w", NULL, NULL, "show the knob at all its values, in the measure view", sweep},
+    {"limit", "L", NULL, NULL, "show LIMIT per 1024 multiply-adds or per slab", change_limit},
     {"table", "t", NULL, NULL, "show or hide the byte address and bank of each lane, and the slab",
      change_table},
     {"zoom", "Enter", NULL, NULL,
-     "the selected access in the banks view; the lines of a loop in the source", zoom},
+     "show the selected access in the banks view, or the loop in the source", zoom},
 };
 
 const ViewBody explore_view = {

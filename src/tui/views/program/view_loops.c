@@ -194,7 +194,7 @@ static void draw_steps_head(Canvas *canvas, Rect in, const Steps *steps) {
   if (steps->n_slots)
     col = canvas_printf(canvas, in, 0, col + 2, STYLE_TEXT, "%d slab%s", steps->n_slots,
                         steps->n_slots == 1 ? "" : "s in the ring");
-  const char *unit = "no operand passes through registers: the tensor core reads tiles";
+  const char *unit = "no operand goes through registers: the tensor core reads tiles";
   if (steps->moved > 0) {
     col = canvas_printf(canvas, in, 0, col + 2, STYLE_SIMULATED, "%.3g", steps_intensity(steps));
     unit = "computations per transfer";
@@ -502,20 +502,18 @@ static void loops_click(Session *session, int what, int value) {
 
 static const Action actions[] = {
     {"pass-before", "Left h", "pass", "pass-after",
-     "the program before this pass; of places the copy before", pass_before},
+     "the program before this pass; in the places picture, the copy before", pass_before},
     {"pass-after", "Right l", NULL, NULL,
-     "the program after the next pass; of places the next copy", pass_after},
+     "the program after the next pass; in the places picture, the next copy", pass_after},
     {"diff", "d", "program/diff", NULL,
-     "the program; what the pass changed in it, and in the CUDA text; what differs from the rung "
-     "before or from A",
+     "change the picture: the program, the pass's changes, the same in CUDA, the difference from A",
      change_mode},
     {"steps", "s", "steps", NULL,
-     "the instructions of one iteration of k_o, and other orders of reading", show_steps},
+     "show the instructions of one turn of k_o, and other orders of reading", show_steps},
     {"places", "p", "places", NULL,
-     "where in an iteration each copy may stand, and what happens where it may not", show_places},
+     "move each copy within the loop: legal places, and what breaks at the others", show_places},
     {"block-tiles", "t", "tiles", NULL,
-     "the tiles of a block, what of them lies in registers, and which set is loaded when",
-     show_tiles},
+     "show the tiles of a block, their part in registers, and when each set is loaded", show_tiles},
 };
 
 const ViewBody loops_view = {

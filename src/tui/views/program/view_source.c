@@ -43,18 +43,18 @@ static const char *missing_text(const Session *session, const Source *source) {
   if (mode == SOURCE_CUDA) return NULL;
   if (!compiled) {
     if (!session->background.worker.present)
-      return "Nothing compiles on this screen, beside which no worker runs. The explorer and "
-             "`gemmview ptx` compile; `gemmview doctor` says whether they can.";
+      return "No worker runs beside this screen, so nothing is compiled. The explorer and "
+             "`gemmview ptx` compile; `gemmview doctor` tells whether they can.";
     if (session->background.worker.line[0]) return session->background.worker.line;
-    return "Compiling begins when the knobs rest.";
+    return "Compiling begins when you stop turning knobs.";
   }
   if (compiled->error) return compiled->error;
   if (mode == SOURCE_PTX) return compiled->listing ? NULL : "Compiling …";
   if (!compiled->sass)
     return compiled->running
                ? "SASS has not arrived yet."
-               : "No SASS: nvdisasm is not installed here. `gemmview doctor` says where "
-                 "it was looked for; PTX and register counts are there without it.";
+               : "No SASS: nvdisasm is not installed here. `gemmview doctor` lists the places "
+                 "where it was searched. PTX and register counts do not need it.";
   return compiled->sass->ok ? NULL : compiled->sass->error;
 }
 
@@ -456,11 +456,10 @@ static const Action actions[] = {
     {"text-after", "Right l", NULL, NULL, "the next text", text_after},
     {"site-next", "s", "next access", NULL, "the next line that touches shared or global memory",
      site_line},
-    {"line", "#", NULL, NULL, "a line by its number; :174 does the same", line},
-    {"scroll-left", "<", "sideways", "scroll-right", "long lines: what is left of the screen",
-     scroll_left},
-    {"scroll-right", ">", NULL, NULL, "long lines: what is right of it", scroll_right},
-    {"fold", "z", NULL, NULL, "show or fold what stands before the kernel", fold},
+    {"line", "#", NULL, NULL, "go to a line by its number; :174 does the same", line},
+    {"scroll-left", "<", "sideways", "scroll-right", "long lines: scroll left", scroll_left},
+    {"scroll-right", ">", NULL, NULL, "long lines: scroll right", scroll_right},
+    {"fold", "z", NULL, NULL, "show or fold the text before the kernel", fold},
 };
 
 const ViewBody source_view = {

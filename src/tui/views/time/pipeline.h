@@ -157,14 +157,14 @@ enum { PIPELINE_LABEL_COLS = 16, PIPELINE_SPOT_LANE = 16, PIPELINE_SPOT_LINE, PI
 
 // The signs of a row, besides names and the letters of timeline_kind.h. One row each: enum, how
 // the legend writes it, what it says. The order is that of the legend.
-#define PIPELINE_SIGN_TABLE(X)                  \
-  X(SLAB, "0-9 a-z", "slab")                    \
-  X(NO_SLAB, "=", "no slab")                    \
-  X(COMING, "░", "on its way")                  \
-  X(THERE, "▒", "there, unread")                \
-  X(FREE, "·", "free")                          \
-  X(WAITS, "┄", "waits")                        \
-  X(SHARE, "▁-█", "share of a unit that works") \
+#define PIPELINE_SIGN_TABLE(X)            \
+  X(SLAB, "0-9 a-z", "slab")              \
+  X(NO_SLAB, "=", "no slab")              \
+  X(COMING, "░", "on its way")            \
+  X(THERE, "▒", "full, unread")           \
+  X(FREE, "·", "free")                    \
+  X(WAITS, "┄", "waits")                  \
+  X(SHARE, "▁-█", "busy share of a unit") \
   X(CUT, "┊", "turns left out")
 
 typedef enum PipelineSign {

@@ -79,7 +79,7 @@ static bool break_named(Session *session, const char *name, Diags *diags) {
     if (!str_equal(names[i], name)) continue;
     pipeline_break(session, i);
     if (own_of(session)->broken == i) return true;
-    diag_add(diags, "break", "%s: this program has nothing of the kind to break", name);
+    diag_add(diags, "break", "%s: this program has nothing that it could break", name);
     return false;
   }
   diag_add_unknown(diags, "break", "breakage", name, names, BREAK_COUNT + 1);
@@ -132,7 +132,8 @@ static void draw_way(Canvas *canvas, Rect row, const PipelineOwn *own, int line)
   if (here) canvas_glyph(canvas, row, 0, 0, STYLE_SITE, GLYPH_POINTER);
   canvas_spot(canvas, row, PIPELINE_SPOT_WAY, line);
   if (!line) {
-    canvas_text(canvas, row, 0, 3, here ? STYLE_TITLE : STYLE_TEXT, "none: the program as it is");
+    canvas_text(canvas, row, 0, 3, here ? STYLE_TITLE : STYLE_TEXT,
+                "none: the program as it is, unbroken");
     return;
   }
   const BreakageId id = own->way[line - 1];
@@ -175,7 +176,7 @@ void pipeline_draw_ways(Canvas *canvas, Rect in, const PipelineOwn *own) {
   int col = canvas_text(canvas, head, 0, 1, STYLE_HEADER, "BREAKAGES");
   col = canvas_printf(canvas, head, 0, col + 2, STYLE_TEXT, "%d of %d", own->way_line, own->n_ways);
   canvas_fit(canvas, head, 0, col + 2, head.cols - col - 2, ALIGN_LEFT, STYLE_DIM,
-             "by the gravest that is seen of them on a GPU");
+             "sorted by the worst symptom on a GPU");
   for (int i = 0; i < n; i++)
     if (row[i] == own->way_line) here = i;
   const int first = view_scroll(here, n, in.rows);

@@ -88,7 +88,7 @@ static void draw_clocks(Canvas *canvas, Rect in, const Timeline *timeline, const
       canvas_printf(canvas, in, 0, 1, STYLE_ESTIMATED, "clock %.0f to %.0f (est.)", begin, end);
   col = canvas_printf(canvas, in, 0, col, STYLE_TEXT, ": %.0f clk", e->end - e->begin);
   if (e->busy > 0)
-    canvas_printf(canvas, in, 0, col, STYLE_TEXT, "; its unit begins at %.0f and works %.0f",
+    canvas_printf(canvas, in, 0, col, STYLE_TEXT, "; its unit begins at %.0f and is busy for %.0f",
                   begin + (e->work - e->begin), e->busy);
 }
 
@@ -106,10 +106,10 @@ static void draw_bar(Canvas *canvas, Rect in, const TimelineBar *bar) {
 static void draw_before(Canvas *canvas, Rect in, const PipelineCard *card) {
   const TimelineEvent *e = card->event, *before = card->before;
   if (!before || e->begin - before->begin < 1) return;
-  int col = canvas_printf(canvas, in, 0, 1, STYLE_DIM, "before it: %s, %.0f clk earlier",
+  int col = canvas_printf(canvas, in, 0, 1, STYLE_DIM, "it waited for: %s, %.0f clk earlier",
                           timeline_kind_name(before->kind), e->begin - before->begin);
   if (e->kind == TIMELINE_MULTIPLY && before->kind == TIMELINE_READ)
-    canvas_text(canvas, in, 0, col, STYLE_DIM, "; it needs what that reads");
+    canvas_text(canvas, in, 0, col, STYLE_DIM, "; it needs what that read brings");
 }
 
 // A deadlock of the picture is told from its root, and anything else as the run with values has it.
@@ -146,7 +146,7 @@ int pipeline_draw_which(Canvas *canvas, Rect in, int col, int64_t cluster, int d
   const bool wide = in.cols >= HEAD_COLS;
   if (cluster < 2)
     return canvas_text(canvas, in, 0, col, STYLE_TEXT,
-                       wide ? "block 0, alone on its SM:" : "block 0:");
+                       wide ? "block 0, alone on its SM" : "block 0:");
   if (drawn > 1)
     return canvas_printf(canvas, in, 0, col, STYLE_TEXT,
                          wide ? "CTA 0 and 1, a pair:" : "the pair:");

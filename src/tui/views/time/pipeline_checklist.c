@@ -115,8 +115,8 @@ static void draw_said(Canvas *canvas, Rect in, const Checklist *list, int at) {
   const bool missed = line->state == SKELETON_MISSING && line->at;
   canvas_text(canvas, row, 0, 1, STYLE_WARN,
               line->found                                 ? line->found
-              : line->state == SKELETON_MISSING && missed ? "nothing of the kind stands here; at:"
-              : line->state == SKELETON_MISSING           ? "nothing of the kind stands anywhere"
+              : line->state == SKELETON_MISSING && missed ? "not here; it is at:"
+              : line->state == SKELETON_MISSING           ? "nowhere in the program"
                                                           : "");
   row = rect_take_top(&in, 1);
   canvas_fit(canvas, row, 0, 1, row.cols - 1, ALIGN_LEFT, STYLE_SITE, list->place[at].text);
@@ -128,7 +128,7 @@ void checklist_draw(Canvas *canvas, Rect in, const Checklist *list, int cursor) 
   draw_head(canvas, rect_take_top(&in, 1), list);
   if (!n) {
     canvas_text(canvas, in, 0, 1, STYLE_DIM,
-                "neither roles nor tensor memory: nothing of the list is asked");
+                "this kernel has neither roles nor tensor memory: the list does not apply");
     return;
   }
   for (int i = 0; i < n; i++)

@@ -136,8 +136,8 @@ static void draw_verdict(Canvas *canvas, Rect in, const PipelineOrders *o) {
   const EveryTurn *e = &o->answer;
   if (!o->has_answer) {
     canvas_printf(canvas, in, 0, 1, STYLE_DIM,
-                  o->runs ? "every order: %lld states so far; o gives it up"
-                          : "every order: it was given up; o asks again",
+                  o->runs ? "every order: %lld states so far; o stops"
+                          : "every order: stopped; o starts again",
                   (long long)atomic_load(&o->states));
     return;
   }

@@ -150,12 +150,12 @@ static void run(void *context, int item) {
   (void)item;
   PipelineTrial *trial = context;
   PipelineVerdict *found = &trial->found;
-  *found = verdict_saying(trial->running.id, "nothing is found: C comes out right");
+  *found = verdict_saying(trial->running.id, "no finding: C is right");
   InterpCheck check;
   if (!run_broken(trial->arena, &trial->running, &check, &found->problem)) return;
   const Finding *worst = interp_gravest(&check);
   found->deadlock = has_deadlock(&check);
-  if (!worst && check.n_wrong) found->text = "nothing is found, but cells of C come out wrong";
+  if (!worst && check.n_wrong) found->text = "no finding, but cells of C are wrong";
   if (!worst) return;
   found->text = worst->text;
   found->kind = worst->kind;

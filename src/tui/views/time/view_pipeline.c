@@ -207,8 +207,8 @@ static int draw_head(Canvas *canvas, Rect in, const PipelineOwn *own, int64_t cl
     col = canvas_printf(canvas, in, 0, col + 2, STYLE_BAD, "%d of %d warps stuck",
                         timeline->n_stuck, timeline->n_warps);
   else if (own->verdict.name && own->verdict.deadlock)
-    col = canvas_text(canvas, in, 0, col + 2, STYLE_WARN,
-                      "another order of events ends in a deadlock");
+    col =
+        canvas_text(canvas, in, 0, col + 2, STYLE_WARN, "in another order of events it deadlocks");
   return col;
 }
 
@@ -545,37 +545,37 @@ static const Action actions[] = {
     {"event-before", "Left h", "event", "event-after", "the event before in this lane",
      event_before},
     {"event-after", "Right l", NULL, NULL, "the next event of this lane", event_after},
-    {"any-before", ",", NULL, NULL, "the event before, whichever warp's", any_before},
-    {"any-after", ".", NULL, NULL, "the next event, whichever warp's", any_after},
-    {"play", "Space", "play", NULL, "let time go on by itself, or stop it", play},
-    {"time-before", "<", NULL, NULL, "the cursor of time a column back, through all lanes",
-     time_before},
-    {"time-after", ">", NULL, NULL, "the cursor of time a column on", time_after},
-    {"zoom-in", "+ =", NULL, "zoom-out", "half as many clocks in a column", zoom_in},
-    {"zoom-out", "-", NULL, NULL, "twice as many", zoom_out},
-    {"all", "a", "all", NULL, "all of the block on the screen, or its beginning", show_all},
+    {"any-before", ",", NULL, NULL, "the event before, of any warp", any_before},
+    {"any-after", ".", NULL, NULL, "the next event, of any warp", any_after},
+    {"play", "Space", "play", NULL, "play time, or stop it", play},
+    {"time-before", "<", NULL, NULL, "move the time cursor a column back", time_before},
+    {"time-after", ">", NULL, NULL, "move the time cursor a column on", time_after},
+    {"zoom-in", "+ =", NULL, "zoom-out", "zoom in: half the clocks in a column", zoom_in},
+    {"zoom-out", "-", NULL, NULL, "zoom out: twice the clocks in a column", zoom_out},
+    {"all", "a", "all", NULL,
+     "fit all of the block on the screen, or show its "
+     "beginning",
+     show_all},
     {"sequential", "v", "sequential", NULL,
-     "beside it the same schedule without a ring, pipelining or roles", show_sequential},
+     "compare with the same schedule without ring, pipelining and roles", show_sequential},
     {"break", "x", "break", "break-before",
-     "the next way to break this program, or one by name or symptom: break more_bytes, break "
-     "hangs, break off",
+     "break the program the next way, or by name or symptom: break more_bytes, break hangs, "
+     "break off",
      pipeline_break_next},
-    {"break-before", "X", NULL, NULL, "the way before", pipeline_break_before},
+    {"break-before", "X", NULL, NULL, "break the program the way before", pipeline_break_before},
     {"breakages", "B", "list", NULL,
-     "the list of all ways to break this program, by what is seen of them; Enter takes one",
-     pipeline_open_ways},
-    {"each-warp", "w", NULL, NULL, "a lane for every warp, or one for each role", show_each},
-    {"measured", "t", "trace", NULL,
-     "trace block 0 on the GPU: what its warps did, beside the estimate; trace off", show_measured},
+     "list all ways to break this program, by symptom; Enter takes one", pipeline_open_ways},
+    {"each-warp", "w", NULL, NULL, "draw a lane for every warp, or one for each role", show_each},
+    {"measured", "t", "trace", NULL, "trace block 0 on the GPU, beside the estimate; trace off",
+     show_measured},
     {"checklist", "i", "checklist", NULL,
-     "what a kernel with roles must contain, where it stands, and what is missing; checklist off",
+     "check what a kernel with roles must contain, and what is missing; checklist off",
      show_checklist},
     {"every-order", "o", "orders", NULL,
-     "whether it is right in every order: proved, or the shortest order that does harm, step by "
-     "step; every-order off",
+     "prove that every order is right, or step through the shortest harmful order; every-order off",
      pipeline_proof_show},
-    {"loops-here", "Enter", "statement", NULL, "the statement in the loops view", open_loops},
-    {"source-here", "e", "source", NULL, "the statement in the source view", open_source},
+    {"loops-here", "Enter", "statement", NULL, "show the statement in the loops view", open_loops},
+    {"source-here", "e", "source", NULL, "show the statement in the source view", open_source},
 };
 
 const ViewBody pipeline_view = {

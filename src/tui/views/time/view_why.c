@@ -29,16 +29,16 @@ static WhyOwn *own_of(const Session *session) { return view_own(session, &why_vi
 static const char *missing_text(const Session *session, const Compiled *compiled) {
   if (!compiled) {
     if (!session->background.worker.present)
-      return "Nothing compiles on this screen, beside which no worker runs. `gemmview why` and the "
-             "explorer compile; `gemmview doctor` says whether they can.";
+      return "No worker runs beside this screen, so nothing is compiled. `gemmview why` and the "
+             "explorer compile; `gemmview doctor` tells whether they can.";
     if (session->background.worker.line[0]) return session->background.worker.line;
-    return "Compiling begins when the knobs rest.";
+    return "Compiling begins when you stop turning knobs.";
   }
   if (compiled->error) return compiled->error;
-  if (compiled->code) return "The machine code is being played …";
+  if (compiled->code) return "The clock plays the machine code …";
   return compiled->running ? "Compiling …"
-                           : "No machine code came: the compiler of this machine is not NVRTC, or "
-                             "too old. `gemmview doctor` says what was found.";
+                           : "No machine code came: the compiler here is not NVRTC, or it is too "
+                             "old. `gemmview doctor` tells what was found.";
 }
 
 static ClockAnswer *stand_in(const Session *session) {
@@ -155,8 +155,8 @@ static const char *exchange_text(Session *session, const WhyFrame *frame) {
   ClockBankPair pair;
   if (answer->marks.mark[frame->at] != BANK_MARK_CONFLICT) return NULL;
   if (!clock_assign_moves(&answer->assignment, &answer->code.inst[frame->at], &pair)) return NULL;
-  return arena_printf(session->frame, "R%d exchanged with R%d would lie in the other bank",
-                      pair.one, pair.other);
+  return arena_printf(session->frame, "exchange R%d with R%d to use the other bank", pair.one,
+                      pair.other);
 }
 
 static const char *fault_text(Session *session, const WhyFrame *frame) {
@@ -176,8 +176,7 @@ static const char *ahead_text(Session *session, const WhyFrame *frame) {
   const bool waits = cause == CLOCK_SHORT_SCOREBOARD || cause == CLOCK_LONG_SCOREBOARD;
   if (!waits || by < loop->first || by > loop->last) return "";
   const int ahead = clock_ahead(loop, by, frame->at);
-  return arena_printf(session->frame, ", which stands %d instruction%s before it", ahead,
-                      ahead == 1 ? "" : "s");
+  return arena_printf(session->frame, ", %d instruction%s before it", ahead, ahead == 1 ? "" : "s");
 }
 
 static const char *said_text(Session *session, const WhyFrame *frame) {
@@ -267,7 +266,7 @@ static void go_rank(Session *session, int step) {
   const int rank = rank_of(frame, own->at), n = frame->n_costly,
             to = rank < 0 ? 0 : (rank + step + n) % n;
   go_inst(own, frame, frame->costly[to]);
-  session_say(session, SAID_NOTE, "%d of %d that lose a clock, the costliest first", to + 1, n);
+  session_say(session, SAID_NOTE, "%d of %d that lose clocks, the costliest first", to + 1, n);
 }
 
 static void worst_next(Session *s, const char *a) { (void)a, go_rank(s, 1); }
@@ -278,7 +277,7 @@ static void step_clock(Session *session, int by) {
   WhyOwn *own = own_of(session);
   const WhyFrame *frame = frame_of(session);
   if (!frame || !frame->charted) {
-    session_say(session, SAID_NOTE, "the chart is of the loop that takes most of the time");
+    session_say(session, SAID_NOTE, "the chart shows the loop that takes most of the time");
     return;
   }
   const ClockWindow *window = &frame->answer->window;
@@ -300,7 +299,7 @@ static void go_fault(Session *session, const char *argument) {
   if (by >= 0 && by >= frame->loop->loop.first && by <= frame->loop->loop.last && by != frame->at)
     go_inst(own, frame, by);
   else
-    session_say(session, SAID_NOTE, "this instruction waits for no other of the loop");
+    session_say(session, SAID_NOTE, "this instruction waits for no other one of the loop");
 }
 
 static void other_loop(Session *session, const char *argument) {
@@ -317,7 +316,7 @@ static void open_source(Session *session, const char *argument) {
   const WhyFrame *frame = frame_of(session);
   const int line = frame && frame->answer->line ? frame->answer->line[frame->at] : 0;
   if (line <= 0) {
-    session_say(session, SAID_NOTE, "no line of CUDA is known of this instruction");
+    session_say(session, SAID_NOTE, "the CUDA line of this instruction is not known");
     return;
   }
   view_show(session, view_find("source"));
@@ -359,16 +358,18 @@ static void why_click(Session *session, int what, int value) {
 }
 
 static const Action actions[] = {
-    {"worst-next", "w", "costliest", "worst-before", "the next instruction that loses most clocks",
+    {"worst-next", "w", "costliest", "worst-before", "go to the next costliest instruction",
      worst_next},
     {"worst-before", "p", NULL, NULL, "the one before", worst_before},
-    {"clock-before", "Left h", "clock", "clock-after", "a clock back in the chart", clock_before},
-    {"clock-after", "Right l", NULL, NULL, "a clock on", clock_after},
-    {"clocks-before", "<", NULL, NULL, "50 clocks back", clocks_before},
-    {"clocks-after", ">", NULL, NULL, "50 clocks on", clocks_after},
-    {"fault", "Enter", "whose fault", NULL, "the instruction that this one waits for", go_fault},
+    {"clock-before", "Left h", "clock", "clock-after", "go a clock back in the chart",
+     clock_before},
+    {"clock-after", "Right l", NULL, NULL, "go a clock on", clock_after},
+    {"clocks-before", "<", NULL, NULL, "go 50 clocks back", clocks_before},
+    {"clocks-after", ">", NULL, NULL, "go 50 clocks on", clocks_after},
+    {"fault", "Enter", "whose fault", NULL, "go to the instruction that this one waits for",
+     go_fault},
     {"loop-next", "o", "loop", NULL, "another loop of the kernel", other_loop},
-    {"source-here", "e", "source", NULL, "its line in the source view", open_source},
+    {"source-here", "e", "source", NULL, "show its line in the source view", open_source},
 };
 
 const ViewBody why_view = {

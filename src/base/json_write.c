@@ -163,11 +163,3 @@ void json_member_null(JsonWriter *w, const char *key) {
   json_key(w, key);
   json_put_null(w);
 }
-
-void json_member_known(JsonWriter *w, const char *key, bool known, int64_t value) {
-  json_key(w, key);
-  if (known)
-    json_put_int(w, value);
-  else
-    json_put_null(w);
-}

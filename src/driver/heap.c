@@ -19,8 +19,6 @@ static size_t used;
 static int n_allocated;
 
 DriverMemory *driver_memories(void) { return memories; }
-size_t driver_memory_used(void) { return used; }
-
 static void *map_bytes(size_t bytes, int access) {
   void *at = mmap(NULL, bytes, access, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return at == MAP_FAILED ? NULL : at;

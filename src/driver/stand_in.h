@@ -97,7 +97,6 @@ DriverResult driver_free(uint64_t address);
 // The program's own memory, which kernels reach too.
 void driver_share(void *memory, size_t bytes, const char *what);
 DriverMemory *driver_memory_at(uint64_t address);
-size_t driver_memory_used(void);
 // The bytes of an address, NULL unless all of them lie in one allocation. Where none does, it may
 // be memory of the program: *host says so.
 unsigned char *driver_bytes(uint64_t address, size_t bytes, unsigned char **state);

@@ -97,6 +97,7 @@ const char *search_fault_name(SearchFault fault) {
                                                   "race",
                                                   "missing fence",
                                                   "scope of one block",
+                                                  "wait in the scope of one block",
                                                   "one arrival too many",
                                                   "not begun yet",
                                                   "block of the cluster gone",
@@ -129,6 +130,8 @@ const char *search_event_text(const Search *s, int process, int at) {
       return arena_printf(arena, "arrives at %s", s->meet[e->object].name);
     case SEARCH_FENCE:
       return "fences for the async proxy";
+    case SEARCH_TELL:
+      return "fences in the scope of the cluster";
     case SEARCH_TAKE:
       return arena_printf(arena, "%s %lld registers", e->n < 0 ? "gives back" : "takes",
                           (long long)(e->n < 0 ? -e->n : e->n));

@@ -34,12 +34,13 @@ typedef enum SearchKind {
   SEARCH_WORK,       // begins or ends accesses, or only stands there
   SEARCH_INIT,       // object: an mbarrier, n: arrivals of a phase
   SEARCH_INIT_SAID,  // fence.mbarrier_init: those that this process has initialised
-  SEARCH_ARRIVE,     // object, n arrivals, bytes expected; bit 1: tells its own block alone
+  SEARCH_ARRIVE,     // object, n arrivals, bytes expected; scope
   SEARCH_LAND,       // object, bytes that come
-  SEARCH_WAIT,       // object, bit: of the phase that must be over
+  SEARCH_WAIT,       // object, bit: of the phase that must be over; scope
   SEARCH_MEET,       // object: a barrier, at which n processes meet; bit: SearchMeet
   SEARCH_PASS,       // the same, and goes on at once (bar.arrive)
   SEARCH_FENCE,      // fence.proxy.async: n 0: of what this process copies next; 1: of everything
+  SEARCH_TELL,       // fence.acq_rel.cluster: tells the cluster, and learns from it
   SEARCH_TAKE,       // n registers of its block, when they are there; negative: gives them back
   SEARCH_EXIT,       // of a process that keeps its block alive
   SEARCH_KINDS
@@ -49,8 +50,12 @@ typedef enum SearchKind {
 // block has.
 typedef enum SearchMeet { SEARCH_MEET_ALL, SEARCH_MEET_CLUSTER, SEARCH_MEET_BLOCK } SearchMeet;
 
+// Whom an arrival tells of what was done before it, and from whom a wait learns of that.
+typedef enum SearchScope { SEARCH_OF_CLUSTER, SEARCH_OF_BLOCK, SEARCH_RELAXED } SearchScope;
+
 typedef struct SearchEvent {
   SearchKind kind;
+  SearchScope scope;
   int object;
   int64_t n, bytes;
   uint32_t bit;
@@ -82,6 +87,7 @@ typedef enum SearchFault {
   SEARCH_RACE,       // two accesses, nothing between them
   SEARCH_UNFENCED,   // the async proxy does not know
   SEARCH_NARROW,     // another block does not know: it was told in the scope of its own block
+  SEARCH_UNLEARNED,  // this block does not know: it waited in the scope of its own block
   SEARCH_TOO_MANY,   // an arrival that its phase does not await
   SEARCH_UNBEGUN,    // an mbarrier that may not be initialised yet, or not for whom it concerns
   SEARCH_GONE,       // a block of the cluster that has ended
@@ -127,7 +133,7 @@ typedef struct Search {
   int ranks;
   bool threads_apart;         // what threads do to each other's cells is somebody else's to judge
   bool cut;                   // lists end where their run was stopped, and nobody has ended
-  bool scopes;                // arrivals say in which scope they tell
+  bool scopes;                // arrivals and waits say their scope
   int64_t registers;          // of a block, that nobody has at the start
   struct SearchIndex *index;  // made when it runs
 } Search;
@@ -152,6 +158,7 @@ typedef struct SearchOptions {
   int64_t states;  // most; 0: 60,000
   bool all;        // every order, none taken for another: to be compared with
   bool plain;      // nothing is explained
+  bool quick;      // where there is no room for all, none is looked for any further
   bool (*goes_on)(void *context, int64_t states);  // false: it is given up; NULL: never
   void *context;
 } SearchOptions;

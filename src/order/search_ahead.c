@@ -30,6 +30,11 @@ struct SearchAhead {
   uint32_t *known, *gathered, *handed;
   int *there, *released;  // by barrier: how many stand there; went on together
   int64_t registers[SEARCH_RANKS], taken[SEARCH_RANKS];
+  // All that decides at once: accesses, those with the number of this question, and what becomes
+  // of an mbarrier (-1: of none).
+  int *asked, question, bar_asked;
+  uint32_t phase_asked;
+  bool met;
 };
 
 SearchAhead *search_new_ahead(const Search *search, Arena *arena) {
@@ -42,7 +47,44 @@ SearchAhead *search_new_ahead(const Search *search, Arena *arena) {
   w->handed = ARENA_ARRAY(arena, uint32_t, search->n_bars * search->n_bars + 1);
   w->there = ARENA_ARRAY(arena, int, search->n_meets + 1);
   w->released = ARENA_ARRAY(arena, int, search->n_meets + 1);
+  w->asked = ARENA_ARRAY(arena, int, search->n_accesses + 1);
   return w;
+}
+
+// The accesses that must not meet those which an event begins, or ends.
+static void ask(const Search *search, SearchAhead *w, const SearchLists *list, int event) {
+  const SearchLists *against = &search->index->against;
+  for (int k = list->first[event]; k < list->first[event + 1]; k++) {
+    const int a = list->list[k];
+    for (int i = against->first[a]; i < against->first[a + 1]; i++)
+      w->asked[against->list[i]] = w->question;
+  }
+}
+
+static void ask_all(const Search *search, SearchState *s, SearchAhead *w, int process) {
+  const SearchIndex *x = search->index;
+  const int event = x->base[process] + search_at(s, process);
+  const SearchEvent *e = search_next(search, s, process);
+  const bool of_bar = e->kind == SEARCH_INIT || e->kind == SEARCH_ARRIVE ||
+                      e->kind == SEARCH_LAND || e->kind == SEARCH_WAIT;
+  w->question++;
+  w->met = false;
+  ask(search, w, &x->begins, event);
+  ask(search, w, &x->ends, event);
+  w->bar_asked = of_bar && search_flags(search, s)[e->object] ? e->object : -1;
+  if (w->bar_asked >= 0) w->phase_asked = search_phases(search, s)[e->object].phase;
+}
+
+// Whether an event that others may do decides it: it begins such an access, or is about that
+// mbarrier and not in its phase.
+static bool decides(const Search *search, const SearchAhead *w, int process, int at) {
+  const SearchLists *begins = &search->index->begins;
+  const int event = search->index->base[process] + at;
+  for (int k = begins->first[event]; k < begins->first[event + 1]; k++)
+    if (w->asked[begins->list[k]] == w->question) return true;
+  if (w->bar_asked < 0) return false;
+  const AheadBar *bar = &w->bar[w->bar_asked];
+  return bar->wild || bar->init || bar->phase != w->phase_asked;
 }
 
 static void begin(const Search *search, SearchState *s, SearchAhead *w) {
@@ -201,10 +243,15 @@ static void meet_without(const Search *search, SearchAhead *w, int held) {
 static void run_others(const Search *search, SearchState *s, SearchAhead *w, int held) {
   begin(search, s, w);
   begin_telling(search, s, w);
+  ask_all(search, s, w, held);
   for (bool went_on = true; went_on;) {
     went_on = false;
     for (int p = 0; p < search->n_processes; p++)
-      while (p != held && advance(search, s, w, p, held)) went_on = true;
+      for (int at = w->at[p]; p != held && advance(search, s, w, p, held); at = w->at[p]) {
+        w->met = decides(search, w, p, at);
+        if (w->met) return;
+        went_on = true;
+      }
     const int64_t before = ended(search, w, -1);
     meet_without(search, w, held);
     went_on = went_on || ended(search, w, -1) != before;
@@ -215,20 +262,6 @@ static void run_others(const Search *search, SearchState *s, SearchAhead *w, int
 
 static bool happens(const SearchState *s, const SearchAhead *w, int process, int at) {
   return search_at(s, process) <= at && at < w->at[process];
-}
-
-// Whether others begin an access that must not meet one that the event begins or ends.
-static bool meets_access(const Search *search, const SearchState *s, const SearchAhead *w,
-                         const SearchLists *list, int event) {
-  const SearchIndex *x = search->index;
-  for (int k = list->first[event]; k < list->first[event + 1]; k++) {
-    const int a = list->list[k];
-    for (int i = x->against.first[a]; i < x->against.first[a + 1]; i++) {
-      const SearchAccess *b = &search->access[x->against.list[i]];
-      if (happens(s, w, b->process, b->begin)) return true;
-    }
-  }
-  return false;
 }
 
 static bool clears(const SearchIndex *x, int event, int word) {
@@ -305,11 +338,31 @@ static bool meets_teller(const Search *search, const SearchState *s, const Searc
   return false;
 }
 
+// Whether others may learn what they would not if this event came later: those of other blocks that
+// this one's is told of, or those of its own that it has learned for. To learn early is to know
+// least: that needs no look at what others may tell before.
+static bool meets_learner(const Search *search, SearchState *s, const SearchAhead *w, int process,
+                          SearchWord word, bool own) {
+  const int rank = search->process[process].rank;
+  bool any = false;
+  for (int i = word; i < search->index->n_words; i += SEARCH_WORDS)
+    any = any || search_words(search, s)[i] & search->index->of_block[rank];
+  for (int p = 0; any && p < search->n_processes; p++)
+    for (int at = search_at(s, p); p != process && at < w->at[p]; at++)
+      if ((search->process[p].rank == rank) == own && search_learns(search_event(search, p, at)))
+        return true;
+  return false;
+}
+
 static bool meets_scope(const Search *search, SearchState *s, const SearchAhead *w, int process,
                         int event) {
-  if (!search->scopes) return false;
-  return (search_tells_cluster(search_next(search, s, process)) &&
-          meets_told(search, s, w, process)) ||
+  const SearchEvent *e = search_next(search, s, process);
+  if (!search->index->hands_over) return false;
+  if (search_tells_cluster(e) && (meets_told(search, s, w, process) ||
+                                  meets_learner(search, s, w, process, SEARCH_UNTOLD, false)))
+    return true;
+  return (search_learns_of_cluster(e) &&
+          meets_learner(search, s, w, process, SEARCH_UNKNOWN, true)) ||
          meets_teller(search, s, w, process, event);
 }
 
@@ -419,8 +472,7 @@ bool search_is_apart(const Search *search, SearchState *s, int process, SearchAh
   const int rank = search->process[process].rank;
   if (!x->matters[event]) return true;
   run_others(search, s, w, process);
-  if (meets_access(search, s, w, &x->begins, event)) return false;
-  if (meets_access(search, s, w, &x->ends, event)) return false;
+  if (w->met) return false;
   if (meets_fence(search, s, w, process, event)) return false;
   if (meets_scope(search, s, w, process, event)) return false;
   if (outlives(search, w, process, event)) return false;

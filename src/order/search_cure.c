@@ -64,10 +64,24 @@ int64_t search_cure_one_more(Search *s, int bar) {
   return 0;
 }
 
-bool search_cure_wide(Search *s) {
-  s->scopes = false;
+static void swap_scopes(Search *s, SearchKind kind, SearchScope *kept) {
+  for (int p = 0, n = 0; p < s->n_processes; p++)
+    for (int i = 0; i < s->process[p].n_events; i++) {
+      SearchEvent *e = &s->process[p].event[i];
+      if (e->kind != kind) continue;
+      const SearchScope was = e->scope;
+      e->scope = kept[n];
+      kept[n++] = was;
+    }
+}
+
+bool search_cure_wide(Search *s, SearchKind kind) {
+  int n = 0;
+  for (int p = 0; p < s->n_processes; p++) n += s->process[p].n_events;
+  SearchScope *kept = ARENA_ARRAY(s->arena, SearchScope, n + 1);  // of the cluster
+  swap_scopes(s, kind, kept);
   const bool proved = search_cure_is_proved(s);
-  s->scopes = true;
+  swap_scopes(s, kind, kept);
   return proved;
 }
 

@@ -229,6 +229,11 @@ static const char *one_text(const Search *s, const SearchResult *r) {
                           "%s: what threads of another block wrote there was told in the scope of "
                           "their own block alone",
                           access_text(s, r->access[0]));
+    case SEARCH_UNLEARNED:
+      return arena_printf(s->arena,
+                          "%s: what threads of another block wrote there has been waited for in "
+                          "the scope of its own block alone",
+                          access_text(s, r->access[0]));
     case SEARCH_TOO_MANY:
       return arena_printf(s->arena, "%s %s once too often: its phase awaits no arrival any more",
                           name, what);
@@ -258,6 +263,7 @@ void search_explain(Search *s, SearchResult *r) {
       [SEARCH_NARROW] =
           "arrive, and wait, in the scope of the cluster: .release.cluster and "
           ".acquire.cluster",
+      [SEARCH_UNLEARNED] = "wait in the scope of the cluster, too: .acquire.cluster",
       [SEARCH_TOO_MANY] = "initialise the mbarrier for as many arrivals as come",
       [SEARCH_UNBEGUN] = "initialise, fence.mbarrier_init, and meet before anybody goes on",
       [SEARCH_GONE] = "let the cluster meet before a block ends",

@@ -104,6 +104,7 @@ static void find_words(Maker *m) {
       const bool handed = hands_over(m, a, b);
       if (!(a->write || b->write) || !(b->async || handed) || !overlap(m, a, b)) continue;
       m->x->handed[a->place] |= handed;
+      m->x->hands_over |= handed;
       if (m->x->word[a->place] >= 0) continue;
       m->x->word[a->place] = m->x->n_words;
       m->x->n_words += SEARCH_WORDS;
@@ -120,7 +121,9 @@ static void list_unknown(Maker *m) {
       if (word < 0 || !m->overlap[a->place * s->n_places + place]) continue;
       if (a->async) add(&unknown, i, word + SEARCH_WRITTEN);
       if (a->async && a->write) add(&unknown, i, word + SEARCH_READ);
-      if (!a->write && m->x->handed[place]) add(&unknown, i, word + SEARCH_UNTOLD);
+      if (a->write || !m->x->handed[place]) continue;
+      add(&unknown, i, word + SEARCH_UNTOLD);
+      add(&unknown, i, word + SEARCH_UNKNOWN);
     }
   m->x->unknown_to = lists_of(&unknown, s->n_accesses);
 }
@@ -221,7 +224,7 @@ void search_make_index(Search *s) {
   Maker m = {s, x, NULL};
   x->base = ARENA_ARRAY(s->arena, int, s->n_processes + 1);
   for (int p = 0; p < s->n_processes; p++) x->base[p + 1] = x->base[p] + s->process[p].n_events;
-  for (int p = 0; p < s->n_processes; p++) x->of_block[s->process[p].rank] |= UINT64_C(1) << p % 64;
+  for (int p = 0; p < s->n_processes; p++) x->of_block[s->process[p].rank] |= search_bit(p);
   find_overlaps(&m);
   list_accesses(&m);
   find_words(&m);

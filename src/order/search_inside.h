@@ -17,6 +17,7 @@ typedef struct SearchIndex {
   int *word;                 // by place: the first of its words; -1
   int n_words;
   bool *handed;        // by place: threads write it, and those of another block read it
+  bool hands_over;     // some place is
   SearchLists clears;  // by event: places of the words that a fence clears
   bool *fenced;        // by access: its process fences behind it before it tells anybody
   bool *matters;       // by event: another process may have to do with it
@@ -35,8 +36,14 @@ typedef struct SearchState {
 
 // For a place that threads reach, and the async proxy or another block, too: a bit for each process
 // that has read it, or written, with no fence behind; that has written it, and of which no other
-// block has been told.
-typedef enum SearchWord { SEARCH_READ, SEARCH_WRITTEN, SEARCH_UNTOLD, SEARCH_WORDS } SearchWord;
+// block has been told; that does not know yet what another block wrote there.
+typedef enum SearchWord {
+  SEARCH_READ,
+  SEARCH_WRITTEN,
+  SEARCH_UNTOLD,
+  SEARCH_UNKNOWN,
+  SEARCH_WORDS
+} SearchWord;
 
 enum { SEARCH_ARRIVED = 1 << 15, SEARCH_EVENTS_MAX = SEARCH_ARRIVED - 1 };
 enum { SEARCH_CURE_STATES = 8000 };
@@ -76,9 +83,19 @@ static inline bool search_is_open(const SearchState *s, const SearchAccess *a) {
 }
 // An event that tells other blocks of the cluster what its block has done.
 static inline bool search_tells_cluster(const SearchEvent *e) {
-  return (e->kind == SEARCH_ARRIVE && !e->bit) ||
+  return (e->kind == SEARCH_ARRIVE && e->scope == SEARCH_OF_CLUSTER) || e->kind == SEARCH_TELL ||
          (e->kind == SEARCH_MEET && e->bit == SEARCH_MEET_CLUSTER);
 }
+// An event behind which its process knows what its block knows, or the cluster was told.
+static inline bool search_learns(const SearchEvent *e) {
+  return (e->kind == SEARCH_WAIT && e->scope != SEARCH_RELAXED) || e->kind == SEARCH_TELL ||
+         e->kind == SEARCH_MEET;
+}
+static inline bool search_learns_of_cluster(const SearchEvent *e) {
+  return (e->kind == SEARCH_WAIT && e->scope == SEARCH_OF_CLUSTER) || e->kind == SEARCH_TELL ||
+         (e->kind == SEARCH_MEET && e->bit == SEARCH_MEET_CLUSTER);
+}
+static inline uint64_t search_bit(int process) { return UINT64_C(1) << process % 64; }
 static inline bool search_is_instant(const SearchAccess *a) {
   return a->ends == a->process && a->end == a->begin + 1;
 }
@@ -103,8 +120,8 @@ bool search_cure_flip(Search *search, int process, int tag);
 bool search_cure_is_proved(Search *search);
 // As many arrivals as it is proved with when an mbarrier awaits one more; 0: it is not.
 int64_t search_cure_one_more(Search *search, int bar);
-// Whether it is proved when all arrivals tell the cluster.
-bool search_cure_wide(Search *search);
+// Whether it is proved when all arrivals, or all waits, are of the cluster's scope.
+bool search_cure_wide(Search *search, SearchKind kind);
 
 // search_mend.c: a cure of a fault that is no deadlock, which was tried; NULL: none that was.
 const char *search_mend(Search *search, const SearchResult *result);

@@ -380,8 +380,10 @@ static const char *mend_in_flight(Search *s, const SearchResult *r) {
 }
 
 static const char *mend_narrow(Search *s, const SearchResult *r) {
-  (void)r;
-  return search_cure_wide(s) ? tried(s, "let arrivals tell the cluster: .release.cluster") : NULL;
+  const bool told = r->fault == SEARCH_NARROW;
+  if (!search_cure_wide(s, told ? SEARCH_ARRIVE : SEARCH_WAIT)) return NULL;
+  return tried(s, told ? "let arrivals tell the cluster: .release.cluster"
+                       : "let waits learn from the cluster: .acquire.cluster");
 }
 
 const char *search_mend(Search *s, const SearchResult *r) {
@@ -390,6 +392,6 @@ const char *search_mend(Search *s, const SearchResult *r) {
       [SEARCH_REFILLED] = mend_overtaken, [SEARCH_LAPPED] = mend_lapped,
       [SEARCH_TOO_MANY] = mend_too_many,  [SEARCH_UNBEGUN] = mend_unbegun,
       [SEARCH_GONE] = mend_gone,          [SEARCH_IN_FLIGHT] = mend_in_flight,
-      [SEARCH_NARROW] = mend_narrow};
+      [SEARCH_NARROW] = mend_narrow,      [SEARCH_UNLEARNED] = mend_narrow};
   return mend[r->fault] ? mend[r->fault](s, r) : NULL;
 }

@@ -14,7 +14,7 @@
 #include "base/hash.h"
 #include "order/search_inside.h"
 
-enum { CHUNK = 256, STATES_MAX = 60000, ASK_EVERY = 512, NEAR = 4096, HELD = 24 };
+enum { CHUNK = 256, STATES_MAX = 60000, ASK_EVERY = 512, NEAR = 1500, HELD = 24 };
 
 typedef struct Node {
   int parent;
@@ -33,7 +33,7 @@ typedef struct Run {
   uint32_t mask;
   SearchState *scratch;
   SearchAhead *ahead;
-  int expanded, n_stacked, depth, *stack;
+  int expanded, branched, n_stacked, depth, *stack;
   SearchResult out;
 } Run;
 
@@ -169,12 +169,14 @@ static bool try(Run *r, int node, int process) {
   return fault != SEARCH_NO_FAULT;
 }
 
-// The process whose event alone is to be tried; -1: all that can go on.
-static int one_that_is_apart(Run *r, SearchState *s) {
+// The process whose event alone is to be tried; -1: all that can go on. Who has just gone on often
+// still can.
+static int one_that_is_apart(Run *r, SearchState *s, int last) {
   const int n = r->search->n_processes;
   if (r->options->all) return -1;
   for (int local = 1; local >= 0; local--)
-    for (int p = 0; p < n; p++) {
+    for (int i = 0; i < n; i++) {
+      const int p = (last + i) % n;
       if (!search_can_step(r->search, s, p)) continue;
       const int event = r->search->index->base[p] + search_at(s, p);
       if (r->search->index->matters[event] == (bool)local) continue;
@@ -186,11 +188,12 @@ static int one_that_is_apart(Run *r, SearchState *s) {
 // False: a fault was found.
 static bool expand(Run *r, int node) {
   SearchState *s = state_of(r, node);
-  const int one = one_that_is_apart(r, s);
+  const int one = one_that_is_apart(r, s, r->node[node].process);
   if (one >= 0) return !try(r, node, one);
   bool any = false;
   for (int p = 0; p < r->search->n_processes; p++) {
     if (!search_can_step(r->search, s, p)) continue;
+    r->branched += any;
     any = true;
     if (try(r, node, p)) return false;
   }
@@ -285,6 +288,7 @@ static SearchResult go_through(Search *search, const SearchOptions *options, boo
   Run *r = begin(search, options);
   if (deep) r->stack = ARENA_ARRAY(r->arena, int, r->most + search->n_processes + 1);
   r->out.access[0] = r->out.access[1] = -1;
+  bool looked = false;
   for (int node; (node = next_node(r, deep)) >= 0;) {
     const bool stopped = r->expanded % ASK_EVERY == 1 && options->goes_on &&
                          !options->goes_on(options->context, r->n);
@@ -293,7 +297,9 @@ static SearchResult go_through(Search *search, const SearchOptions *options, boo
       break;
     }
     if (!expand(r, node)) break;
-    if (!deep && r->expanded == NEAR && !options->all && hold_up_each(r)) break;
+    if (deep || looked || r->branched < NEAR || options->all) continue;
+    looked = true;
+    if (hold_up_each(r)) break;
   }
   r->out.states = r->n;
   return r->out;
@@ -326,7 +332,7 @@ int search_delays(const Search *search, const SearchResult *r, SearchStep *out, 
 // goes far soon meets what a short way leads to in too many ways.
 SearchResult search_run(Search *search, const SearchOptions *options) {
   SearchResult out = go_through(search, options, false);
-  if (out.verdict == SEARCH_BOUNDED) {
+  if (out.verdict == SEARCH_BOUNDED && !options->quick) {
     const int64_t states = out.states;
     out = go_through(search, options, true);
     out.states += states;

@@ -47,16 +47,20 @@ static SearchFault begin(const Search *search, SearchState *s, int access, int c
     if (search_is_open(s, b)) return fault_of(a, b);
   }
   conflict[1] = -1;
-  const uint64_t own = x->of_block[search->process[a->process].rank];
+  static const SearchFault fault[SEARCH_WORDS] = {SEARCH_UNFENCED, SEARCH_UNFENCED, SEARCH_NARROW,
+                                                  SEARCH_UNLEARNED};
+  const uint64_t own = x->of_block[search->process[a->process].rank], bit = search_bit(a->process);
+  const uint64_t by[SEARCH_WORDS] = {UINT64_MAX, UINT64_MAX, ~own, bit};
   for (int k = x->unknown_to.first[access]; k < x->unknown_to.first[access + 1]; k++) {
     const int w = x->unknown_to.list[k];
-    const bool untold = w % SEARCH_WORDS == SEARCH_UNTOLD;
-    if (untold ? word[w] & ~own : word[w]) return untold ? SEARCH_NARROW : SEARCH_UNFENCED;
+    if (word[w] & by[w % SEARCH_WORDS]) return fault[w % SEARCH_WORDS];
   }
   if (!a->async && x->word[a->place] >= 0) {
-    uint64_t *words = &word[x->word[a->place]], bit = UINT64_C(1) << a->process % 64;
+    uint64_t *words = &word[x->word[a->place]];
+    const bool hands_over = a->write && x->handed[a->place];
     if (!x->fenced[access]) words[a->write ? SEARCH_WRITTEN : SEARCH_READ] |= bit;
-    if (a->write && x->handed[a->place]) words[SEARCH_UNTOLD] |= bit;
+    if (hands_over) words[SEARCH_UNTOLD] |= bit;
+    if (hands_over) words[SEARCH_UNKNOWN] |= ~own;
   }
   conflict[0] = -1;
   return SEARCH_NO_FAULT;
@@ -69,6 +73,29 @@ static SearchFault begin_all(const Search *search, SearchState *s, int event, in
     if (fault) return fault;
   }
   return SEARCH_NO_FAULT;
+}
+
+// ---- scopes -------------------------------------------------------------------------------------
+
+// A process tells other blocks all that it knows of, whoever of its block has done that.
+static void tell_cluster(const Search *search, SearchState *s, int process, const SearchEvent *e) {
+  if (!search->scopes || !search_tells_cluster(e)) return;
+  const uint64_t own = search->index->of_block[search->process[process].rank];
+  for (int w = SEARCH_UNTOLD; w < search->index->n_words; w += SEARCH_WORDS)
+    search_words(search, s)[w] &= ~own;
+}
+
+// A process knows what other blocks have told once it has waited in the scope of the cluster, or
+// in that of its block behind one of it who has (PTX ISA, "Causality order").
+static void learn(const Search *search, SearchState *s, int process, const SearchEvent *e) {
+  if (!search->index->hands_over || !search_learns(e)) return;
+  const uint64_t own = search->index->of_block[search->process[process].rank];
+  for (int w = 0; w < search->index->n_words; w += SEARCH_WORDS) {
+    uint64_t *words = search_words(search, s) + w;
+    if (words[SEARCH_UNTOLD] & ~own) continue;
+    if (search_learns_of_cluster(e) || (words[SEARCH_UNKNOWN] & own) != own)
+      words[SEARCH_UNKNOWN] &= ~search_bit(process);
+  }
 }
 
 // ---- mbarriers ----------------------------------------------------------------------------------
@@ -137,8 +164,11 @@ static bool stands_at(const Search *search, const SearchState *s, int process, i
 }
 
 static void go_on(const Search *search, SearchState *s, int barrier) {
-  for (int p = 0; p < search->n_processes; p++)
-    if (stands_at(search, s, p, barrier)) s->at[p] = (uint16_t)(search_at(s, p) + 1);
+  for (int p = 0; p < search->n_processes; p++) {
+    if (!stands_at(search, s, p, barrier)) continue;
+    learn(search, s, p, search_next(search, s, p));
+    s->at[p] = (uint16_t)(search_at(s, p) + 1);
+  }
   search_passed(search, s)[barrier] = 0;
 }
 
@@ -186,15 +216,7 @@ static void fence(const Search *search, SearchState *s, int process, int event) 
     words[SEARCH_READ] = words[SEARCH_WRITTEN] = 0;
   }
   for (int w = 0; w < x->n_words; w++)
-    if (w % SEARCH_WORDS != SEARCH_UNTOLD) word[w] &= ~(UINT64_C(1) << process % 64);
-}
-
-// A process tells other blocks all that it knows of, whoever of its block has done that.
-static void tell_cluster(const Search *search, SearchState *s, int process, const SearchEvent *e) {
-  if (!search->scopes || !search_tells_cluster(e)) return;
-  const uint64_t own = search->index->of_block[search->process[process].rank];
-  for (int w = SEARCH_UNTOLD; w < search->index->n_words; w += SEARCH_WORDS)
-    search_words(search, s)[w] &= ~own;
+    if (w % SEARCH_WORDS < SEARCH_UNTOLD) word[w] &= ~search_bit(process);
 }
 
 SearchFault search_step(const Search *search, SearchState *s, int process, int conflict[2]) {
@@ -210,6 +232,7 @@ SearchFault search_step(const Search *search, SearchState *s, int process, int c
     return SEARCH_NO_FAULT;
   }
   s->at[process] = (uint16_t)(at + 1);
+  learn(search, s, process, e);
   switch (e->kind) {
     case SEARCH_ARRIVE:
     case SEARCH_LAND:

@@ -199,3 +199,12 @@ PtxPlanRun ptx_plan_run(Arena *arena, const Plan *plan, const PtxPlanGiven *give
   out.c = read_c(&r);
   return out;
 }
+
+const float *ptx_plan_numbers(Arena *arena, int64_t n, uint32_t seed) {
+  float *values = ARENA_ARRAY(arena, float, n);
+  for (int64_t i = 0; i < n; i++) {
+    seed = seed * 1664525u + 1013904223u;
+    values[i] = (float)(int)((seed >> 16) % 5) - 2;
+  }
+  return values;
+}

@@ -37,3 +37,5 @@ typedef struct PtxPlanRun {
 // Runs all kernels of the plan over all blocks. Fails the test when a kernel does not end well or
 // has a finding.
 PtxPlanRun ptx_plan_run(Arena *arena, const Plan *plan, const PtxPlanGiven *given);
+// Whole numbers from -2 to 2, whose sums are exact in every type that a rung adds up in.
+const float *ptx_plan_numbers(Arena *arena, int64_t n, uint32_t seed);

@@ -60,7 +60,7 @@ static HistoryCalibration slow_shared(const char *gpu) {
 START_TEST(estimates_go_by_what_was_fitted_here) {
   at_hand_take(session, &h200);
   ck_assert(session_set_text(session, "M=2048,N=1024", &diags));
-  const Model *model = session->doc.now.picture->model;
+  const Model *model = session_model(session);
   const Estimate before = session_estimate(session, model);
   ck_assert_ptr_null(before.fit);
   ck_assert(shows("TFLOP/s stand-in ±13 %"));
@@ -89,9 +89,9 @@ START_TEST(estimates_go_by_what_was_fitted_here) {
   }
   ck_assert(shows("stand-in ±17 % on 212 points"));
   ck_assert(session_set_text(session, "TARGET=h100", &diags));
-  ck_assert_ptr_null(session_estimate(session, session->doc.now.picture->model).fit);
+  ck_assert_ptr_null(session_estimate(session, session_model(session)).fit);
   ck_assert(session_set_text(session, "TARGET=h200,ATOM_KIND=mma_m16n8k8_tf32", &diags));
-  ck_assert_ptr_null(session_estimate(session, session->doc.now.picture->model).fit);
+  ck_assert_ptr_null(session_estimate(session, session_model(session)).fit);
 }
 END_TEST
 
@@ -161,7 +161,7 @@ START_TEST(the_explorer_stands_on_it) {
   at_hand_take(session, &h100);
   ck_assert_str_eq(session->prompt.message,
                    "on the GPU at hand, NVIDIA H100 80GB HBM3: TARGET=h100");
-  ck_assert_str_eq(session->doc.now.picture->model->target->id, "h100");
+  ck_assert_str_eq(session_model(session)->target->id, "h100");
   ck_assert_int_eq(session_edits(session), 1);
   ck_assert(shows("H100 SXM5 80GB"));
   session_go_rung(session, session->doc.rung - 1);
@@ -200,7 +200,7 @@ END_TEST
 START_TEST(views_take_the_word_of_the_driver) {
   at_hand_take(session, &h200);
   ck_assert(strstr(session->prompt.message, "its word counts") != NULL);
-  ck_assert_int_eq(session->doc.now.picture->model->target->l2_bytes, 41943040);
+  ck_assert_int_eq(session_model(session)->target->l2_bytes, 41943040);
   view_show(session, view_find("grid"));
   ck_assert_msg(shows("40 MiB") || shows("40.0 MiB"), "%s", export_text(arena, canvas));
 }

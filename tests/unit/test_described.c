@@ -36,7 +36,7 @@ static void ask_rung(const Ladder *ladder, const Rung *rung) {
   Session *session =
       explorer_open(&(SessionOptions){.ladder = ladder->name, .rung = rung->name}, &diags);
   Canvas *canvas = canvas_new(property_arena, 40, 120, false);
-  const Model *model = session->doc.now.picture->model;
+  const Model *model = session_model(session);
   const DescribedSlabs slabs = described_slabs(model->program);
   for (size_t i = 0; slabs.n && i < sizeof views / sizeof *views; i++)
     ck_assert_msg(!strstr(shown(session, canvas, views[i]), "not touch shared"), "%s/%s: %s",

@@ -17,7 +17,9 @@ static const Model *rung(const char *name, const char *knobs) {
   return property_rung("blackwell", name, knobs);
 }
 
-static const char *reasons(const Model *of) { return roofline_reasons(property_arena, of); }
+static const char *reasons(const Model *of) {
+  return estimate_roofline_reasons(property_arena, of);
+}
 
 // The pair stands below the single CTA by the last round of its larger tiles, and by nothing else.
 START_TEST(a_pair_loses_by_rounds_alone) {

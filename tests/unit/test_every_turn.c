@@ -112,6 +112,9 @@ static const struct {
      "initialise empty[0] for 8 arrivals: tried, and then proved"},
     {"hopper", "roles", BREAK_INIT_FENCE, SEARCH_UNBEGUN, "may not be initialised yet",
      "fence.mbarrier_init behind the initialisation: tried"},
+    {"fp16", "tma", BREAK_OTHER_FENCE, SEARCH_UNFENCED, "no fence.proxy.async stands between",
+     "let warp 0 fence (fence.proxy.async) in front of its copy"},
+    {"attention", "causal", BREAK_LAST_SLAB, SEARCH_IN_FLIGHT, "block 0 ends while", ""},
     {"hopper", "roles", BREAK_EMPTY_WAIT, SEARCH_TOO_MANY, "once too often",
      "let producer warp 4 wait for empty[0] before it arrives at full[0] again"},
 };
@@ -130,6 +133,27 @@ START_TEST(causes_are_told_from_their_root) {
 }
 END_TEST
 
+// What does no harm says what it changed, and why that is none.
+static const struct {
+  const char *ladder, *rung;
+  BreakageId id;
+  const char *says;
+} harmless[] = {
+    {"fp16", "tma", BREAK_PHASE,
+     "no event more or fewer than in the sound program: all warps meet"},
+    {"hopper", "registers", BREAK_WAIT_AGAIN, "waits at mbarriers more than in the sound program"},
+};
+
+START_TEST(what_is_harmless_says_why) {
+  const Model *model = property_rung(harmless[_i].ladder, harmless[_i].rung, "");
+  EveryTurn every =
+      every_turn_search(&property_targets, &model->schedule, harmless[_i].id, &(SearchOptions){0});
+  ck_assert_int_eq(every.result.verdict, SEARCH_PROVED);
+  ck_assert_msg(every.spared && strstr(every.spared, harmless[_i].says), "%s", every.spared);
+  every_turn_free(&every);
+}
+END_TEST
+
 Suite *suite_every_turn(void) {
   Suite *suite = suite_create("every_turn");
   TCase *tests = tcase_create("every_turn");
@@ -138,6 +162,7 @@ Suite *suite_every_turn(void) {
   tcase_add_loop_test(tests, every_rung_is_proved, 0, LADDERS);
   tcase_add_loop_test(tests, every_fault_that_hangs_is_found, 0, LADDERS);
   tcase_add_loop_test(tests, causes_are_told_from_their_root, 0, sizeof told / sizeof *told);
+  tcase_add_loop_test(tests, what_is_harmless_says_why, 0, sizeof harmless / sizeof *harmless);
   suite_add_tcase(suite, tests);
   return suite;
 }

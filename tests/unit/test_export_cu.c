@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
+#include "cli_harness.h"
 #include "compile_once.h"
 #include "emit_cases.h"
 #include "features/gpc/model/deal_lists.h"
@@ -150,6 +151,37 @@ END_TEST
 static const char mapped_state[] =
     "M=512,N=256,K=1024,ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,FM=2,FN=4,BK=2,STAGE=11,B_COL=1,TMA=1,"
     "LDMATRIX=1,SWIZZLE=2,BUFFER_COUNT=2,WARP_SPECIALIZE=1";
+
+// The order that does harm, made likely: the warps that come last in it sleep.
+static const struct {
+  const char *name, *state, *says[3];
+} witnesses[] = {
+    {"witness_refilled",
+     "hopper/consumers --break release_early",
+     {"// refilled: producer warp 8 writes", "unsigned delayed[", "    delay(delayed[0], "}},
+    {"witness_cluster",
+     "hopper/cluster --break fewer_arrivals",
+     {"in the background", "own == rank) delay(count, warp, time)", "delay_in(1, delayed["}},
+};
+
+START_TEST(a_witness_is_exported_with_its_delays) {
+  if (!cli_has_program()) return;
+  const CliRun run =
+      cli_run(arena, arena_printf(arena, "export -k %s --witness", witnesses[_i].state));
+  ck_assert_msg(run.status == 0, "%s", run.err);
+  for (int i = 0; i < 3; i++)
+    ck_assert_msg(strstr(run.out, witnesses[_i].says[i]), "no \"%s\"", witnesses[_i].says[i]);
+  assert_compiles(witnesses[_i].name, run.out);
+}
+END_TEST
+
+START_TEST(a_sound_kernel_has_no_witness) {
+  if (!cli_has_program()) return;
+  const CliRun run = cli_run(arena, "export -k hopper/roles --witness");
+  ck_assert_int_eq(run.status, 1);
+  ck_assert_ptr_nonnull(strstr(run.err, "no order that does harm was found"));
+}
+END_TEST
 
 START_TEST(an_operand_taken_by_map_has_one_built) {
   const Model *model = emit_state(&cases, mapped_state);
@@ -460,6 +492,9 @@ Suite *suite_export_cu(void) {
   tcase_add_test(tests, exports_are_written_as_reviewed);
   tcase_add_test(tests, lines_keep_to_their_columns);
   tcase_add_loop_test(tests, nvcc_compiles_it, 0, N_EXPORTS);
+  tcase_add_loop_test(tests, a_witness_is_exported_with_its_delays, 0,
+                      sizeof witnesses / sizeof *witnesses);
+  tcase_add_test(tests, a_sound_kernel_has_no_witness);
   tcase_add_test(tests, the_table_of_lists_is_the_workers);
   tcase_add_test(tests, an_operand_taken_by_map_has_one_built);
   tcase_add_test(tests, grids_are_whole_clusters);

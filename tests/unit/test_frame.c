@@ -177,7 +177,7 @@ START_TEST(neighbours_begin_where_fit_stands) {
   while (session_idle(session)) {
   }
   drive_frame(session, canvas);
-  const Resources *fit = &session->doc.now.picture->model->resources;
+  const Resources *fit = &session_model(session)->resources;
   ck_assert(fit->counted);
   const char *text = export_text(arena, canvas);
   ck_assert(strstr(text, arena_printf(arena, ": %d registers", fit->n_registers)) != NULL);

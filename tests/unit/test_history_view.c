@@ -242,7 +242,7 @@ static int run_explorer(void *argument) {
 // What ana measured of the opening state a few minutes ago.
 static void add_row_of_ana(const char *path) {
   Session *session = explorer_open(&(SessionOptions){.rung = "padded"}, &diags);
-  const Plan *plan = plan_from_model(arena, session->doc.now.picture->model, "B");
+  const Plan *plan = plan_from_model(arena, session_model(session), "B");
   HistoryRow row = row_of("ana", session_state_text(arena, session), 36.5);
   row.when_unix = (int64_t)time(NULL) - 200;
   row.text_hash = history_hash(arena, plan->cuda);

@@ -96,15 +96,6 @@ static void setup_rungs(void) {
   nvrtc_describe(arena, &has_nvrtc);
 }
 
-static const float *numbers(int64_t n, uint32_t seed) {
-  float *values = ARENA_ARRAY(arena, float, n);
-  for (int64_t i = 0; i < n; i++) {
-    seed = seed * 1664525u + 1013904223u;
-    values[i] = (float)(int)((seed >> 16) % 5) - 2;
-  }
-  return values;
-}
-
 // Few tiles, and more slabs than a ring has.
 static const Model *small(int rung) {
   Schedule schedule = property_of_two_heads(&cases.rung[rung].rung->schedule);
@@ -169,8 +160,8 @@ START_TEST(test_a_rung_from_its_machine_code) {
   PtxPlanGiven given = {.ptx = cubin.compiled->ptx,
                         .main_kernel = model->program->main_kernel,
                         .clusters = 2,
-                        .a = numbers(v[KNOB_M] * v[KNOB_K], 1),
-                        .b = numbers(v[KNOB_K] * v[KNOB_N], 2),
+                        .a = ptx_plan_numbers(arena, v[KNOB_M] * v[KNOB_K], 1),
+                        .b = ptx_plan_numbers(arena, v[KNOB_K] * v[KNOB_N], 2),
                         .context = &cubin};
   if (model->program->problem.kind != PROBLEM_MATMUL) {
     given.a = interp_inputs_of(arena, &model->program->problem, 1, 0);

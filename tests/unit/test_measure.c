@@ -147,11 +147,11 @@ static const SideNumber *number(const SideNumbers *all, const char *key) {
 START_TEST(what_the_compiler_counted_holds_everywhere) {
   session_set_text(session, "PAD_SMEM=8", &diags);  // nobody timed that
   drive_frame(session, canvas);
-  const Model *guess = session->doc.now.picture->model;
+  const Model *guess = session_model(session);
   ck_assert(!guess->resources.counted);
   ck_assert_int_eq(guess->resources.blocks_per_sm, 2);
   compile_here(200);
-  const Model *now = session->doc.now.picture->model;
+  const Model *now = session_model(session);
   ck_assert(now->resources.counted && session->doc.now.picture->estimate == guess);
   ck_assert_int_eq(now->resources.blocks_per_sm, 1);
   ck_assert_double_eq(now->resources.waves, 2 * guess->resources.waves);
@@ -166,7 +166,7 @@ START_TEST(what_the_compiler_counted_holds_everywhere) {
   ck_assert_msg(shows("2→1 block/SM = 12 %: 118→200 regs"), "%s", export_text(arena, canvas));
   view_show(session, view_find("lesson"));
   drive_frame(session, canvas);
-  ck_assert_int_eq(session->doc.now.picture->model->resources.blocks_per_sm, 2);
+  ck_assert_int_eq(session_model(session)->resources.blocks_per_sm, 2);
 }
 END_TEST
 
@@ -188,7 +188,7 @@ END_TEST
 START_TEST(a_count_is_taken_from_where_it_is_best_known) {
   const Timed *timed = results_find(&session->background.results, &session->doc.now.schedule);
   ck_assert(timed && timed->registers > 0);
-  ck_assert_int_eq(session->doc.now.picture->model->resources.n_registers, timed->registers);
+  ck_assert_int_eq(session_model(session)->resources.n_registers, timed->registers);
   ck_assert_int_eq(results_counted(&session->background.results, &session->doc.now.schedule).origin,
                    ORIGIN_RECORDED);
   compile_here(timed->registers + 8);

@@ -76,6 +76,68 @@ START_TEST(grids_and_clusters_are_followed) {
 }
 END_TEST
 
+// Threads of one block that read what those of another wrote: arrivals and waits must both be of
+// the cluster's scope, or stand beside fences that are.
+static const struct {
+  const char *name, *says[2];
+} handovers[] = {
+    {"sound", {"verdict: proved", ""}},
+    {"fenced", {"verdict: proved", ""}},
+    {"told", {"was told in the scope of their own block alone", ".release.cluster: tried"}},
+    {"waited",
+     {"has been waited for in the scope of its own block alone", ".acquire.cluster: tried"}},
+    {"relaxed", {"verdict: found", ".release.cluster and .acquire.cluster"}},
+};
+
+START_TEST(scopes_are_asked_of_both_sides) {
+  if (!cli_has_program()) return;
+  const CliRun run =
+      cli_run(arena, arena_printf(arena,
+                                  "open tests/data/orders/handover_%s.ptx --every-order --launch "
+                                  "grid=2,block=32,cluster=2 --arg mem:128",
+                                  handovers[_i].name));
+  ck_assert_int_eq(run.status, _i > 1);
+  for (int i = 0; i < 2; i++) ck_assert_msg(strstr(run.out, handovers[_i].says[i]), "%s", run.out);
+}
+END_TEST
+
+// In one order and in every order the same: no warp's product is over before all four asked for it.
+START_TEST(four_warps_multiply_together) {
+  if (!cli_has_program()) return;
+  static const char *const says[] = {"no race, no unwritten read", "verdict: proved"};
+  for (int every = 0; every < 2; every++) {
+    const CliRun run =
+        cli_run(arena, arena_printf(arena,
+                                    "open tests/data/orders/four.ptx %s --launch grid=1,block=128 "
+                                    "--arg mem:2048 --arg 4",
+                                    every ? "--every-order" : ""));
+    ck_assert_msg(run.status == 0 && strstr(run.out, says[every]), "%s%s", run.out, run.err);
+  }
+}
+END_TEST
+
+// setmaxnreg: who takes registers waits until others have given theirs back.
+static const struct {
+  const char *name, *says;
+} registers[] = {
+    {"sound", "verdict: proved"},
+    {"more", "takes 3072 registers, of which 2048 are free"},
+    {"late", "takes 2816 registers, of which 0 are free"},
+};
+
+START_TEST(registers_are_given_back_before_they_are_taken) {
+  if (!cli_has_program()) return;
+  const CliRun run =
+      cli_run(arena, arena_printf(arena,
+                                  "open tests/data/orders/registers_%s.ptx --every-order --launch "
+                                  "grid=1,block=256 --arg mem:512",
+                                  registers[_i].name));
+  const bool predicts = strstr(run.out, "how many a thread begins with is not known");
+  ck_assert_msg(predicts || strstr(run.out, registers[_i].says), "%s", run.out);
+  ck_assert_int_eq(run.status, !predicts && _i > 0);
+}
+END_TEST
+
 // Each step says the line of the user's file; lanes that arrive together are one step.
 START_TEST(steps_have_their_lines) {
   if (!cli_has_program()) return;
@@ -116,6 +178,11 @@ Suite *suite_open_orders(void) {
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_add_loop_test(tests, a_ring_is_proved_or_broken, 0, sizeof rings / sizeof *rings);
   tcase_add_loop_test(tests, grids_and_clusters_are_followed, 0, sizeof others / sizeof *others);
+  tcase_add_loop_test(tests, scopes_are_asked_of_both_sides, 0,
+                      sizeof handovers / sizeof *handovers);
+  tcase_add_loop_test(tests, registers_are_given_back_before_they_are_taken, 0,
+                      sizeof registers / sizeof *registers);
+  tcase_add_test(tests, four_warps_multiply_together);
   tcase_add_test(tests, steps_have_their_lines);
   tcase_add_test(tests, one_order_says_the_same_of_a_fence);
   suite_add_tcase(suite, tests);

@@ -77,21 +77,12 @@ typedef struct Inputs {
   const float *a, *b, *v;
 } Inputs;
 
-// Whole numbers from −2 to 2, whose sums are exact in every type that a rung adds up in.
-static const float *numbers(int64_t n, uint32_t seed) {
-  float *values = ARENA_ARRAY(arena, float, n);
-  for (int64_t i = 0; i < n; i++) {
-    seed = seed * 1664525u + 1013904223u;
-    values[i] = (float)(int)((seed >> 16) % 5) - 2;
-  }
-  return values;
-}
-
 // Of attention such that all weights are powers of two.
 static Inputs inputs_of(const Model *model) {
   const int64_t *v = model->schedule.value;
   if (model->program->problem.kind == PROBLEM_MATMUL)
-    return (Inputs){numbers(v[KNOB_M] * v[KNOB_K], 1), numbers(v[KNOB_K] * v[KNOB_N], 2), NULL};
+    return (Inputs){ptx_plan_numbers(arena, v[KNOB_M] * v[KNOB_K], 1),
+                    ptx_plan_numbers(arena, v[KNOB_K] * v[KNOB_N], 2), NULL};
   const float *of[3];
   for (int i = 0; i < 3; i++) of[i] = interp_inputs_of(arena, &model->program->problem, 1, i);
   return (Inputs){of[0], of[1], of[2]};

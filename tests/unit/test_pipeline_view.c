@@ -113,8 +113,7 @@ START_TEST(leads_to_the_statement) {
   const Stmt *stmt = pipeline_event(own())->stmt;
   press("Enter");
   ck_assert_str_eq(view_table[session->at.view].name, "loops");
-  const ProgramLine *line =
-      &session->doc.now.picture->model->text.line[session_view_state(session)->cursor];
+  const ProgramLine *line = &session_model(session)->text.line[session_view_state(session)->cursor];
   ck_assert_ptr_eq(line->stmt, stmt);
   view_show(session, view_find("pipeline"));
   drive_frame(session, canvas);
@@ -205,8 +204,7 @@ START_TEST(the_checklist_follows_the_breakage) {
   ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), "empty is asked for phase 0"));
   press("Enter");
   ck_assert_str_eq(view_table[session->at.view].name, "loops");
-  const ProgramLine *at =
-      &session->doc.now.picture->model->text.line[session_view_state(session)->cursor];
+  const ProgramLine *at = &session_model(session)->text.line[session_view_state(session)->cursor];
   ck_assert_int_eq(at->stmt->id, line->at->id);
 }
 END_TEST
@@ -230,7 +228,7 @@ static void tells_of(const Model *model, BreakageId id) {
 
 START_TEST(no_breakage_leaves_all_well) {
   reopen(lists[_i][0], lists[_i][1]);
-  const Model *model = session->doc.now.picture->model;
+  const Model *model = session_model(session);
   const Checklist whole = pipeline_checklist(arena, model, model->program, NULL);
   ck_assert(whole.skeleton->n_bad == 0 && !checklist_no_line_about(&whole));
   canvas_resize(canvas, 24, 80);
@@ -316,8 +314,7 @@ START_TEST(breakages_are_listed) {
   const int n = own()->n_ways;
   ck_assert_int_ge(n, 15);
   for (int i = 0; i < n; i++)
-    ck_assert_ptr_nonnull(
-        program_break(arena, session->doc.now.picture->model->program, own()->way[i]));
+    ck_assert_ptr_nonnull(program_break(arena, session_model(session)->program, own()->way[i]));
   press("Down Down Enter");
   ck_assert_int_eq(own()->broken, (int)own()->way[1] + 1);
   const char *said = arena_printf(arena, "broken, 2 of %d: %s", n, breakage_name(own()->way[1]));

@@ -19,6 +19,10 @@ enum { BARS = 2, PLACES = 2, START = 0, LATER = 1 };
 
 static int draw(uint64_t *seed, int lo, int hi) { return (int)random_between(seed, lo, hi); }
 
+static SearchScope draw_scope(uint64_t *seed) {
+  return (SearchScope)draw(seed, SEARCH_OF_CLUSTER, SEARCH_RELAXED);
+}
+
 // One event, with its accesses; of a copy also the process that lands.
 static void add_random(Search *s, uint64_t *seed, int process, int n_meet) {
   const int bar = draw(seed, 0, BARS - 1), place = draw(seed, 0, PLACES - 1),
@@ -29,15 +33,16 @@ static void add_random(Search *s, uint64_t *seed, int process, int n_meet) {
     case 1:
       search_add(
           s, process,
-          (SearchEvent){
-              .kind = SEARCH_ARRIVE, .object = bar, .n = 1, .bit = (uint32_t)draw(seed, 0, 1)});
+          (SearchEvent){.kind = SEARCH_ARRIVE, .object = bar, .n = 1, .scope = draw_scope(seed)});
       break;
     case 2:
     case 3:
     case 4:
-      search_add(
-          s, process,
-          (SearchEvent){.kind = SEARCH_WAIT, .object = bar, .bit = (uint32_t)draw(seed, 0, 1)});
+      search_add(s, process,
+                 (SearchEvent){.kind = SEARCH_WAIT,
+                               .object = bar,
+                               .bit = (uint32_t)draw(seed, 0, 1),
+                               .scope = draw_scope(seed)});
       break;
     case 5:
     case 6:
@@ -51,7 +56,9 @@ static void add_random(Search *s, uint64_t *seed, int process, int n_meet) {
               .kind = draw(seed, 0, 3) ? SEARCH_MEET : SEARCH_PASS, .object = LATER, .n = n_meet});
       break;
     case 8:
-      search_add(s, process, (SearchEvent){.kind = SEARCH_FENCE, .n = draw(seed, 0, 1)});
+      search_add(s, process,
+                 (SearchEvent){.kind = draw(seed, 0, 2) ? SEARCH_FENCE : SEARCH_TELL,
+                               .n = draw(seed, 0, 1)});
       break;
     case 9:
       search_add(s, process, (SearchEvent){.kind = SEARCH_TAKE, .n = draw(seed, -2, 2)});
@@ -143,14 +150,21 @@ static Search *random_handover(uint64_t *seed) {
     if (what == 1) search_touch(s, p, at, 0, draw(seed, 0, 3));
     if (what > 1)
       search_add(s, p,
-                 (SearchEvent){.kind = SEARCH_ARRIVE,
+                 (SearchEvent){.kind = draw(seed, 0, 5) ? SEARCH_ARRIVE : SEARCH_TELL,
                                .object = draw(seed, 0, n_bars - 1),
                                .n = 1,
-                               .bit = (uint32_t)draw(seed, 0, 1)});
+                               .scope = draw_scope(seed)});
   }
+  search_barrier(s, "the readers'", 1);
+  const bool meets = draw(seed, 0, 2) == 0;
   for (int p = 2; p < 4; p++) {
-    search_add(s, p, (SearchEvent){.kind = SEARCH_WAIT, .object = draw(seed, 0, n_bars - 1)});
+    search_add(
+        s, p,
+        (SearchEvent){
+            .kind = SEARCH_WAIT, .object = draw(seed, 0, n_bars - 1), .scope = draw_scope(seed)});
     if (draw(seed, 0, 2) == 0) search_add(s, p, (SearchEvent){.kind = SEARCH_FENCE, .n = 1});
+    if (draw(seed, 0, 2) == 0) search_add(s, p, (SearchEvent){.kind = SEARCH_TELL});
+    if (meets) search_add(s, p, (SearchEvent){.kind = SEARCH_MEET, .object = 1, .n = 2});
     const int ask = search_add(s, p, (SearchEvent){.kind = SEARCH_WORK});
     search_add(s, p, (SearchEvent){.kind = SEARCH_WORK});
     search_access(s, (SearchAccess){.write = p == 3,
@@ -159,7 +173,7 @@ static Search *random_handover(uint64_t *seed) {
                                     .begin = ask,
                                     .ends = p,
                                     .end = ask + 1});
-    if (draw(seed, 0, 1)) p++;
+    if (!meets && draw(seed, 0, 1)) p++;
   }
   for (int p = 0; p < 4; p++)
     search_add(s, p, (SearchEvent){.kind = SEARCH_MEET, .n = 4, .bit = SEARCH_MEET_CLUSTER});

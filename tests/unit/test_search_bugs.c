@@ -273,9 +273,9 @@ static Search *loads_before_a_copy(bool cured) {
   return s;
 }
 
-// CUTLASS, issue 3324: who hands the news of a peer's cp.async on arrives in the scope of its
-// block.
-static Search *narrow_arrival(bool cured) {
+// CUTLASS, issue 3324: who hands the news of a peer's cp.async on arrives, and who waits for it
+// waits, in the scope of its block.
+static Search *handed_on(SearchScope arrival, SearchScope wait) {
   Search *s = search_new(arena);
   s->scopes = true;
   const int leader = search_process(s, "leader", 0, 0), loader = search_process(s, "loader", 1, 1),
@@ -288,10 +288,14 @@ static Search *narrow_arrival(bool cured) {
     search_add(s, p, (SearchEvent){.kind = SEARCH_MEET, .n = 3, .bit = SEARCH_MEET_CLUSTER});
   touches(s, loader, tile, true);
   does(s, loader, SEARCH_FENCE, 0, 1, 0);
-  search_add(s, loader, (SearchEvent){.kind = SEARCH_ARRIVE, .object = loaded, .n = 1, .bit = 1});
-  waits(s, relay, loaded, 0);
-  search_add(s, relay, (SearchEvent){.kind = SEARCH_ARRIVE, .object = full, .n = 1, .bit = !cured});
-  waits(s, leader, full, 0);
+  search_add(
+      s, loader,
+      (SearchEvent){.kind = SEARCH_ARRIVE, .object = loaded, .n = 1, .scope = SEARCH_OF_BLOCK});
+  search_add(s, relay,
+             (SearchEvent){.kind = SEARCH_WAIT, .object = loaded, .scope = SEARCH_OF_BLOCK});
+  search_add(s, relay,
+             (SearchEvent){.kind = SEARCH_ARRIVE, .object = full, .n = 1, .scope = arrival});
+  search_add(s, leader, (SearchEvent){.kind = SEARCH_WAIT, .object = full, .scope = wait});
   const int ask = does(s, leader, SEARCH_WORK, 0, 0, 0),
             done = does(s, leader, SEARCH_WORK, 0, 0, 0);
   search_access(s, (SearchAccess){.place = tile,
@@ -304,6 +308,13 @@ static Search *narrow_arrival(bool cured) {
     search_add(s, p, (SearchEvent){.kind = SEARCH_MEET, .n = 3, .bit = SEARCH_MEET_CLUSTER});
   for (int p = 0; p < 3; p++) does(s, p, SEARCH_EXIT, 0, 0, 0);
   return s;
+}
+
+static Search *narrow_arrival(bool cured) {
+  return handed_on(cured ? SEARCH_OF_CLUSTER : SEARCH_OF_BLOCK, SEARCH_OF_CLUSTER);
+}
+static Search *narrow_wait(bool cured) {
+  return handed_on(SEARCH_OF_CLUSTER, cured ? SEARCH_OF_CLUSTER : SEARCH_OF_BLOCK);
 }
 
 // CUTLASS, pull request 3316: one of a pair allocates for both, and its peer may not have begun.
@@ -404,6 +415,95 @@ static Search *ends_before_its_peer(bool cured) {
   return s;
 }
 
+// GiMMiK, pull request 23: one warp fetches the slab of B for the tile to come, compute warps read
+// that of the tile at hand, a third kind asks for tiles. One mbarrier says that a slab of B is
+// there, and nobody tells the fetching warp that it was seen. WORK_RING is what the pull request
+// puts there: tiles come through a ring of four, and the fetching warp stays one slab ahead.
+typedef enum StealHow { AS_IT_WAS, WORK_RING, BOTH_WAYS } StealHow;
+enum { COMPUTE = 2, FETCH = COMPUTE, ASK, STEAL_WARPS, WORK_SLOTS = 4 };
+
+typedef struct Steal {
+  Search *s;
+  StealHow how;
+  int ready, taken, box, tile, used, slots, slab;
+} Steal;
+
+static void fetch_slab(const Steal *t, int turn) {
+  if (t->how == BOTH_WAYS && turn > 0) waits(t->s, FETCH, t->taken, turn - 1);
+  does(t->s, FETCH, SEARCH_FENCE, 0, 0, 0);  // which the kernel has not: a fault of its own
+  does(t->s, FETCH, SEARCH_ARRIVE, t->box, 1, BYTES);
+  box(t->s, FETCH, t->slab + turn % 2, t->box, -1);
+  waits(t->s, FETCH, t->box, turn);
+  does(t->s, FETCH, SEARCH_ARRIVE, t->ready, 1, 0);
+}
+
+static void take_tile(const Steal *t, int process, int turn) {
+  waits(t->s, process, t->tile + turn % t->slots, turn / t->slots);
+  does(t->s, process, SEARCH_ARRIVE, t->used + turn % t->slots, 1, 0);
+}
+
+static void steal_turn(const Steal *t, int turn) {
+  const int slot = turn % t->slots, round = turn / t->slots;
+  if (t->how == WORK_RING && round > 0) waits(t->s, ASK, t->used + slot, round - 1);
+  does(t->s, ASK, SEARCH_ARRIVE, t->tile + slot, 1, 0);
+  if (t->how != WORK_RING) waits(t->s, ASK, t->used + slot, round);
+  take_tile(t, FETCH, turn);
+  fetch_slab(t, turn + 1);
+  if (t->how == WORK_RING) waits(t->s, FETCH, t->used + slot, round);
+  for (int p = 0; p < COMPUTE; p++) {
+    waits(t->s, p, t->ready, turn);
+    if (t->how == BOTH_WAYS) does(t->s, p, SEARCH_ARRIVE, t->taken, 1, 0);
+    touches(t->s, p, t->slab + turn % 2, false);
+    take_tile(t, p, turn);
+  }
+}
+
+static Search *steals(StealHow how) {
+  Steal t = {.s = search_new(arena), .how = how, .slots = how == WORK_RING ? WORK_SLOTS : 1};
+  Search *s = t.s;
+  for (int p = 0; p < STEAL_WARPS; p++)
+    search_process(s,
+                   p < COMPUTE  ? "compute warp"
+                   : p == FETCH ? "data warp"
+                                : "control warp",
+                   0, p);
+  t.ready = search_bar(s, "bready", 0);
+  t.taken = search_bar(s, "taken", 0);
+  t.box = search_bar(s, "the copy's", 0);
+  init(s, t.ready, 1), init(s, t.taken, COMPUTE), init(s, t.box, 1);
+  for (int i = 0; i < t.slots; i++) {
+    const int tile = search_bar(s, "new tile", 0);
+    init(s, tile, 1);
+    if (i == 0) t.tile = tile;
+  }
+  for (int i = 0; i < t.slots; i++) {
+    const int used = search_bar(s, "used tile", 0);
+    init(s, used, COMPUTE + 1);
+    if (i == 0) t.used = used;
+  }
+  for (int i = 0; i < 2; i++) {
+    const int slab = search_place(s, i ? "slab 1" : "slab 0", 0, i);
+    if (i == 0) t.slab = slab;
+  }
+  search_barrier(s, "the block's barrier", 0);
+  for (int p = 0; p < STEAL_WARPS; p++) does(s, p, SEARCH_MEET, 0, STEAL_WARPS, 0);
+  fetch_slab(&t, 0);
+  for (int turn = 0; turn < 2 * TURNS; turn++) steal_turn(&t, turn);
+  for (int p = 0; p < STEAL_WARPS; p++) does(s, p, SEARCH_EXIT, 0, 0, 0);
+  return s;
+}
+
+static Search *nobody_says_it_was_seen(bool cured) { return steals(cured ? BOTH_WAYS : AS_IT_WAS); }
+
+// What the pull request changes does not reach the mbarrier at fault. A later one, 25, is about a
+// deadlock again, and speaks of a semaphore in both directions.
+START_TEST(a_published_cure_leaves_the_fault) {
+  const SearchResult r = search_run(steals(WORK_RING), &(SearchOptions){0});
+  ck_assert_int_eq(r.fault, SEARCH_LAPPED);
+  ck_assert_msg(strstr(r.root, "data warp arrives at bready"), "%s", r.root);
+}
+END_TEST
+
 static const struct {
   Search *(*make)(bool cured);
   SearchFault fault;
@@ -428,6 +528,9 @@ static const struct {
      "in front of its copy, which writes the stage: tried"},
     {narrow_arrival, SEARCH_NARROW, "leader reads the peer's tile: what threads of another block",
      ".release.cluster: tried"},
+    {narrow_wait, SEARCH_UNLEARNED, "has been waited for in the scope of its own block alone",
+     ".acquire.cluster: tried"},
+    {nobody_says_it_was_seen, SEARCH_LAPPED, "data warp arrives at bready and ends its phase", ""},
     {peer_not_there, SEARCH_UNBEGUN, "the first arrives at the peer's mailbox",
      "let the cluster meet behind the initialisation: tried"},
     {release_behind_the_wait, SEARCH_DEADLOCK,
@@ -457,6 +560,7 @@ Suite *suite_search_bugs(void) {
   TCase *tests = tcase_create("search_bugs");
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_add_loop_test(tests, a_bug_is_found_and_its_cure_is_proved, 0, sizeof bugs / sizeof *bugs);
+  tcase_add_test(tests, a_published_cure_leaves_the_fault);
   suite_add_tcase(suite, tests);
   return suite;
 }

@@ -40,8 +40,8 @@ static int64_t now(KnobId knob) { return session->doc.now.schedule.value[knob]; 
 START_TEST(opens_on_the_worst_site) {
   const Site *site = session_site(session);
   ck_assert_ptr_nonnull(site);
-  for (int i = 0; i < session->doc.now.picture->model->n_sites; i++) {
-    const Site *other = &session->doc.now.picture->model->site[i];
+  for (int i = 0; i < session_model(session)->n_sites; i++) {
+    const Site *other = &session_model(session)->site[i];
     ck_assert(site->count.conflicts * site->executions >=
               other->count.conflicts * other->executions);
   }
@@ -57,7 +57,7 @@ START_TEST(a_session_needs_no_view) {
   session_prepare(alone, 24, 80, false);
   session_set_knob(alone, KNOB_FM, 4);
   session_prepare(alone, 24, 80, true);
-  ck_assert_int_eq(alone->doc.now.picture->model->schedule.value[KNOB_FM], 4);
+  ck_assert_int_eq(session_model(alone)->schedule.value[KNOB_FM], 4);
   ck_assert(session_idle(alone));
   for (int i = 0; i < SESSION_VIEWS_MAX; i++) ck_assert_ptr_null(alone->at.own[i]);
   session_close(alone);
@@ -269,7 +269,7 @@ START_TEST(records_are_said_where_both_are_there) {
   ck_assert(here && here->ok);
   const Trial *groups = trial_of(KNOB_CELL_GROUP, 4);
   ck_assert_ptr_nonnull(groups);
-  const Estimate own = session_stand_in(session, session->doc.now.picture->model);
+  const Estimate own = session_stand_in(session, session_model(session));
   Promise promise =
       promise_of(&session->background.results, &session->doc.now.pictured, &own, groups);
   ck_assert(promise.comparable);
@@ -293,10 +293,10 @@ START_TEST(promises_are_on_one_scale) {
   }
   Results *results = &session->background.results;
   const Trial *up = advice_find(session->background.advice, KNOB_BM, 1);
-  const Estimate own = session_stand_in(session, session->doc.now.picture->model);
+  const Estimate own = session_stand_in(session, session_model(session));
   const ClockedSpeed here = {30, 27, 33, false}, there = {31, 28, 34, false};
   results_add_clock(results, session->doc.now.picture->key, &here);
-  ck_assert_int_eq(session_estimate(session, session->doc.now.picture->model).by, ESTIMATE_CLOCK);
+  ck_assert_int_eq(session_estimate(session, session_model(session)).by, ESTIMATE_CLOCK);
   Promise promise = promise_of(results, &session->doc.now.pictured, &own, up);
   ck_assert_int_eq(promise.from.by, ESTIMATE_STAND_IN);
   ck_assert_int_eq(promise.to.by, ESTIMATE_STAND_IN);
@@ -320,7 +320,7 @@ END_TEST
 START_TEST(what_is_advised_is_promised) {
   while (session_idle(session)) {
   }
-  const Estimate own = session_stand_in(session, session->doc.now.picture->model);
+  const Estimate own = session_stand_in(session, session_model(session));
   const Trial *best = promise_best(&session->background.results, session->background.advice, &own);
   ck_assert_ptr_nonnull(best);
   const Promise promise =

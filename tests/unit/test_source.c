@@ -142,7 +142,7 @@ END_TEST
 
 // The text that a person sees and copies is the one that is compiled: PTX and SASS point into it.
 START_TEST(the_screen_has_the_text_of_the_command_line) {
-  const Model *model = session->doc.now.picture->model;
+  const Model *model = session_model(session);
   const Plan *plan = plan_from_model(arena, model, NULL);
   ck_assert_str_eq(side_emission(&session->doc.now)->text, plan->cuda);
   ck_assert(strstr(plan->cuda, "\n// for sm_90a (H200 SXM)\n") != NULL);

@@ -12,6 +12,7 @@
 #include "model/ir/notation/print.h"
 #include "model/ir/op.h"
 #include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/readings/place/on_chip.h"
 #include "model/text/emit.h"
 #include "property.h"

@@ -9,6 +9,7 @@
 #include "model/ir/buffer.h"
 #include "model/ir/op.h"
 #include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/readings/place/tile_read.h"
 #include "property.h"
 

@@ -129,10 +129,10 @@ START_TEST(traces_follow_edits_and_undo) {
     ck_assert(i % 2 ? session_redo(session) : session_undo(session));
     drive_frame(session, canvas);
     const TilesSide *side = &tiles_of(session)->side[1];
-    ck_assert_ptr_eq(side->model, session->doc.now.picture->model);
+    ck_assert_ptr_eq(side->model, session_model(session));
     ck_assert_int_eq(side->owner.thread, i % 2 ? thread : 130 % 128 / 8 * 16);
     ck_assert_ptr_eq(side->trace[ATOM_C].move[0].from.buffer,
-                     program_buffer(session->doc.now.picture->model->program, ROLE_ACC));
+                     program_buffer(session_model(session)->program, ROLE_ACC));
   }
 }
 END_TEST
@@ -142,7 +142,7 @@ START_TEST(comparison_has_two_orders) {
   keys("o");
   ck_assert(session->doc.comparing);
   ck_assert_int_eq(session->doc.then.picture->model->schedule.value[KNOB_GROUP_M], 8);
-  ck_assert_int_eq(session->doc.now.picture->model->schedule.value[KNOB_GROUP_M], 1);
+  ck_assert_int_eq(session_model(session)->schedule.value[KNOB_GROUP_M], 1);
   ck_assert(sees("18 MiB  30 %") && sees("66 MiB 110 %"));
   show("tiles");
   ck_assert(view_run(session, "element", "C[0][130]"));

@@ -407,7 +407,7 @@ START_TEST(the_view_sets_a_trace_beside_the_estimate) {
   Canvas *canvas = canvas_new(arena, 40, 120, false);
   view_show(session, view_find("pipeline"));
   drive_frame(session, canvas);
-  const Made made = make_stamps(session->doc.now.picture->model);
+  const Made made = make_stamps(session_model(session));
   TraceResult result = result_of(&made);
   ck_assert_ptr_null(strstr(screen(session, canvas, "t"), "measured here"));
   results_add_trace(&session->background.results, session->doc.now.picture->key + 1, &result);

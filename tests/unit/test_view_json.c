@@ -80,7 +80,7 @@ END_TEST
 
 START_TEST(explore_says_what_the_model_says) {
   const JsonValue *explore = data("explore", NULL), *sites = json_object_get(explore, "sites");
-  const Model *model = session->doc.now.picture->model;
+  const Model *model = session_model(session);
   ck_assert_int_eq(json_count(sites), model->n_sites);
   for (int i = 0; i < model->n_sites; i++) {
     const JsonValue *site = json_at(sites, i);

@@ -13,6 +13,7 @@
 #include "model/ir/op.h"
 #include "model/ir/program.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 #include "model/readings/model.h"
 #include "model/readings/place/tile_map.h"
 #include "model/readings/place/trace.h"

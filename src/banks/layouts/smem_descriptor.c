@@ -48,7 +48,6 @@ static int bytes_along_k(const DescriptorTile *tile) {
   return tile->k_bytes ? tile->k_bytes : K_BYTES;
 }
 
-int descriptor_swizzle_count(void) { return N_SWIZZLES; }
 const DescriptorSwizzle *descriptor_swizzle_at(int index) { return &SWIZZLES[index]; }
 
 // ---- bits ---------------------------------------------------------------------------------------

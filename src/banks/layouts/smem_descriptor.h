@@ -62,7 +62,6 @@ typedef struct DescriptorBits {
 const char *descriptor_part_name(DescriptorPart part);  // "lbo", as smem_descriptor_parse reads it
 DescriptorBits descriptor_part_bits(DescriptorPart part, int arch);
 
-int descriptor_swizzle_count(void);
 const DescriptorSwizzle *descriptor_swizzle_at(int index);
 
 // Whether a number without 0x is read as hexadecimal: it has 16 digits, as debuggers print a

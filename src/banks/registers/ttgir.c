@@ -17,10 +17,6 @@ static const char *const MOVES[] = {"ttg.convert_layout",        "ttg.local_load
                                     "triton_gpu.local_store",    "triton_gpu.local_alloc"};
 enum { N_MOVES = sizeof MOVES / sizeof MOVES[0] };
 
-bool ttgir_is(const char *text) {
-  return strstr(text, "#ttg.") || strstr(text, "#triton_gpu.") || strstr(text, "#ttng.");
-}
-
 static const char *text_of(const void *owner, const char *name) {
   const Ttgir *ttgir = owner;
   for (int i = 0; i < ttgir->n_aliases; i++)

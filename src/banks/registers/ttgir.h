@@ -35,7 +35,5 @@ typedef struct Ttgir {
   AttrNames names;
 } Ttgir;
 
-// Whether the text is of this kind: it defines aliases of #ttg. or #triton_gpu.
-bool ttgir_is(const char *text);
 // NULL after findings of rule "ttgir".
 const Ttgir *ttgir_read(Arena *arena, const char *text, Diags *diags);

@@ -365,14 +365,41 @@ static BreakageId breakage_of(const char *name) {
   return BREAK_COUNT;
 }
 
+static void leave_out(EveryTurn *every, const char *what) {
+  if (every->n_left_out < EVERY_LEFT_OUT) every->left_out[every->n_left_out++] = what;
+  every->result.verdict = SEARCH_BOUNDED;
+  every->spared = NULL;
+}
+
+// Claiming a list races with other clusters, in global memory.
+static void find_claim(Stmt *stmt, int depth, void *every) {
+  (void)depth;
+  if (stmt->kind == STMT_OP && stmt->op.in_steps)
+    leave_out(every, "other clusters of the grid, which claim lists at the same time");
+}
+
 // A search over events sees neither wrong values nor the fences of registers and of tensor memory.
 // A run with values finds them, and its findings hold in any order.
 static void look_with_values(Arena *arena, Subject *s, EveryTurn *every) {
   Diags none = diags_new(arena);
-  if (!is_affordable(s, &none)) return;
-  InterpOptions how = {.seed = 1, .runs = 1, .stop_at_first = true, .grid = grid_to_see(&s->run)};
-  s->check = interpret_check(arena, s->program, &how);
+  if (!is_affordable(s, &none)) {
+    leave_out(every, "wrong values, which a run would show: it is too large for one");
+    return;
+  }
+  // One grid that leaves a rest of tiles, and one that need not.
+  const int turns = (int)schedule_turns(&s->run), grid[] = {grid_to_see(&s->run), turns - 1};
+  for (int i = 0; i < 2 && (i == 0 || grid[i] > 1); i++) {
+    InterpOptions how = {.seed = 1, .runs = 1, .stop_at_first = true, .grid = grid[i]};
+    s->check = interpret_check(arena, s->program, &how);
+    if (!s->check.ok) break;
+  }
+  stmt_walk(program_main(s->program)->body, find_claim, every);
+  if (s->check.ok && breakage_seen(breakage_of(s->given->breakage)) == SEEN_WRONG)
+    leave_out(every,
+              "wrong values with other sizes and grids: with those that were run it shows "
+              "none");
   if (s->check.ok) return;
+  every->spared = NULL;
   const Finding *worst = interp_gravest(&s->check);
   every->result.verdict = SEARCH_FOUND;
   every->result.fault = SEARCH_SEEN;

@@ -146,6 +146,16 @@ static int line_of(const void *context, int tag, const char **file) {
   return loc ? loc->line : inst->line;
 }
 
+// Threads among each other are none of the search: one run says what nothing keeps apart.
+static void look_at_run(EveryTurn *every, const OpenResult *r) {
+  const char *text = open_order_finding(r);
+  if (!text || every->result.verdict == SEARCH_FOUND) return;
+  every->result.verdict = SEARCH_FOUND;
+  every->result.fault = SEARCH_SEEN;
+  every->result.root = text;
+  every->result.cure = "none is proposed: gemmview open without --every-order tells more";
+}
+
 static int print_orders(Arena *arena, const OpenOptions *given, const OpenResult *r) {
   OrdersProgress progress = {clock_seconds(), 1, isatty(STDERR_FILENO) && !given->json};
   EveryTurn every = {.search = r->orders, .runs = 1, .tiles = 1};
@@ -158,6 +168,7 @@ static int print_orders(Arena *arena, const OpenOptions *given, const OpenResult
     every.left_out[every.n_left_out++] = r->left_out[i];
   if (every.n_left_out && every.result.verdict == SEARCH_PROVED)
     every.result.verdict = SEARCH_BOUNDED;
+  look_at_run(&every, r);
   const EveryGiven how = {
       .what = arena_printf(arena, "%s, %s, %s", r->path, r->kernel->name, r->launch_text),
       .json = given->json,

@@ -115,7 +115,7 @@ static bool run_steps(Show *show, Diags *diags) {
 
 static void ask_schedule(Show *show, CliWorker *worker) {
   Session *session = show->session;
-  const Model *model = session->doc.now.picture->model;
+  const Model *model = session_model(session);
   const Emission *emission = side_emission(&session->doc.now);
   const Plan *plan =
       plan_from_emission(show->arena, emission, model->program, model->target, "show");
@@ -189,7 +189,7 @@ static void ask_compiler(Show *show) {
   Session *session = show->session;
   Diags diags = diags_new(show->arena);
   const OptionList here = {0};
-  const Model *model = session->doc.now.picture ? session->doc.now.picture->model : NULL;
+  const Model *model = session->doc.now.picture ? session_model(session) : NULL;
   const bool lists = sass_find_tool(show->arena) != NULL,
              reads = lists || view_table[session->at.view].body->reads_code;
   if (!model || session->doc.now.reasons || !(reads || show->given.compile)) return;

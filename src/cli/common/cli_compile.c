@@ -112,8 +112,3 @@ const Model *cli_compiled_model(const Compiled *c) {
 
 #define FORM_FILE "cli/common/cli_compile.form"
 #include "base/form_make.h"
-
-void cli_compile_json_heading(JsonWriter *writer, const Compiled *compiled) {
-  json_begin_document(writer);
-  form_members(writer, compiled->arena, &compiled_heading_form, compiled, NULL);
-}

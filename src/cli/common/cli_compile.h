@@ -40,5 +40,3 @@ const Model *cli_compiled_model(const Compiled *compiled);
 
 // The common members of their documents, of a Compiled: command, state, target, compiler, error.
 extern const Form compiled_heading_form;
-// Begins a document with them.
-void cli_compile_json_heading(JsonWriter *writer, const Compiled *compiled);

@@ -115,10 +115,11 @@ static void print_text(const EveryDocument *d) {
     printf("with as many turns as it goes through here, %lld states\n",
            (long long)e->result.states);
   for (int i = 0; i < e->n_left_out; i++) printf("left out: %s\n", e->left_out[i]);
+  if (e->spared) printf("harmless: %s\n", e->spared);
   if (!d->found) return;
   printf("%s: %s\n", search_fault_name(e->result.fault), e->result.root);
   printf("cure: %s\n", e->result.cure);
-  print_witness(d);
+  if (d->n_steps) print_witness(d);
   print_delays(d);
 }
 

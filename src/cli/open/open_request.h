@@ -1,4 +1,4 @@
-// What gemmview open is asked for.
+// The request to gemmview open.
 #pragma once
 #include "cli/common/options.h"
 

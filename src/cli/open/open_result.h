@@ -1,4 +1,4 @@
-// What a run of gemmview open came to.
+// The outcome of a run of gemmview open.
 #pragma once
 #include "base/form.h"
 #include "cli/open/open_input.h"

@@ -184,6 +184,17 @@ static void find_cures(OpenResult *r) {
   arena_free(scratch);
 }
 
+// Registers of a thread when its block begins, for setmaxnreg; -1: ptxas left that out, as it does
+// where it does not know them.
+static int registers_at_begin(const OpenResult *r) {
+  for (int i = 0; r->sass && i < r->sass->n_counts; i++) {
+    const SassCount *count = &r->sass->counts[i];
+    if (str_equal(count->kernel, r->kernel->name) && str_starts(count->opcode, "USETMAXREG"))
+      return r->registers;
+  }
+  return r->sass ? -1 : 0;
+}
+
 static void run_kernel(const OpenRequest *given, OpenResult *r, const OpenBlocks *blocks,
                        PtxMachine *machine) {
   PtxTally *tally = ptx_tally_new(r->arena, r->module, r->kernel);
@@ -199,7 +210,7 @@ static void run_kernel(const OpenRequest *given, OpenResult *r, const OpenBlocks
   if (given->follow) r->followed = open_follow(r, machine, tally);
   if (!r->followed) ptx_machine_watch(machine, ptx_tally_access, tally);
   const double started = clock_seconds();
-  if (given->orders) ptx_machine_record_orders(machine, r->arena);
+  if (given->orders) ptx_machine_record_orders(machine, r->arena, registers_at_begin(r));
   r->outcome = given->orders ? ptx_machine_run_cluster(machine, blocks->first[0], blocks->first[1],
                                                        blocks->first[2])
                              : run_blocks(given, r, machine, blocks);

@@ -246,3 +246,14 @@ bool gpu_read(Gpu *gpu, void *to, CuDevicePtr from, size_t bytes) {
                    "cuMemcpyDtoHAsync") &&
          gpu_wait(gpu);
 }
+
+bool gpu_load_module(Gpu *gpu, const BenchInput *input, void **module) {
+  const CudaApi *cuda = gpu->cuda;
+  if (!input->cubin && !input->ptx)
+    return gpu_refuse(gpu, "there is neither a cubin nor PTX to load");
+  int status = -1;
+  if (input->cubin) status = cuda->cuModuleLoadData(module, input->cubin);
+  if (status != CU_SUCCESS && input->ptx && !gpu->poisoned)
+    status = cuda->cuModuleLoadData(module, input->ptx);
+  return gpu_check(gpu, status, "cuModuleLoadData");
+}

@@ -111,6 +111,7 @@ bool gpu_fill_bytes(Gpu *gpu, const GpuBuffer *buffer, unsigned char value, bool
 bool gpu_write(Gpu *gpu, CuDevicePtr to, const void *from, size_t bytes);  // waits
 bool gpu_read(Gpu *gpu, void *to, CuDevicePtr from, size_t bytes);         // waits
 bool gpu_wait(Gpu *gpu);
+bool gpu_load_module(Gpu *gpu, const BenchInput *input, void **module);
 
 // launch.c: modules and launches.
 bool gpu_load(Gpu *gpu, const BenchInput *input, GpuProgram *program);
@@ -120,8 +121,6 @@ bool gpu_launch(Gpu *gpu, GpuProgram *program);
 // Blocks an SM holds at once, registers and local bytes of the plan's longest kernel, taken to be
 // the one with the most threads · registers; −1 where the driver does not say.
 void gpu_describe(Gpu *gpu, const GpuProgram *program, BenchEntry *entry);
-bool gpu_load_module(Gpu *gpu, const BenchInput *input, void **module);
-
 // gpu_helpers.c: our own kernels, compiled when first asked for. `parameters` are pointers to the
 // values.
 bool gpu_launch_helper(Gpu *gpu, GpuHelper helper, int64_t blocks, int threads, void **parameters);

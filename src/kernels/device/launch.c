@@ -177,17 +177,6 @@ static bool prepare_kernel(Gpu *gpu, GpuProgram *program, int i) {
 }
 
 // The driver reads PTX as a terminated text and a cubin by its own header.
-bool gpu_load_module(Gpu *gpu, const BenchInput *input, void **module) {
-  const CudaApi *cuda = gpu->cuda;
-  if (!input->cubin && !input->ptx)
-    return gpu_refuse(gpu, "there is neither a cubin nor PTX to load");
-  int status = -1;
-  if (input->cubin) status = cuda->cuModuleLoadData(module, input->cubin);
-  if (status != CU_SUCCESS && input->ptx && !gpu->poisoned)
-    status = cuda->cuModuleLoadData(module, input->ptx);
-  return gpu_check(gpu, status, "cuModuleLoadData");
-}
-
 bool gpu_load(Gpu *gpu, const BenchInput *input, GpuProgram *program) {
   *program = (GpuProgram){.plan = input->plan};
   if (!gpu_can_map(gpu, input->plan)) return false;

@@ -46,6 +46,13 @@ Symptom symptom_find(const char *name) {
 
 const char *breakage_name(BreakageId id) { return rows[id].name; }
 const char *breakage_help(BreakageId id) { return rows[id].help; }
+const char *breakage_spared(BreakageId id) {
+  static const char *const why[BREAK_COUNT] = {
+#define SPARED(id, text) [BREAK_##id] = (text),
+#include "model/interp/breakage_spared.def"
+  };
+  return why[id];
+}
 unsigned breakage_seen(BreakageId id) { return rows[id].seen; }
 
 const char *breakage_symptoms(char out[SYMPTOMS_BYTES], BreakageId id) {
@@ -221,6 +228,10 @@ bool break_guarded_split(Program *program) {
 bool break_last_slab(Program *program) {
   Stmt *k_o = program_slab_loop(program);
   if (!k_o || k_o->var->extent < 2) return false;
+  if (k_o->end) {
+    k_o->end = ex_add_const(program->arena, k_o->end, -1);
+    return true;
+  }
   Var *shorter = ARENA_NEW(program->arena, Var);
   *shorter = *k_o->var;  // the same id: expressions read it as before
   shorter->extent--;

@@ -46,6 +46,8 @@ typedef enum BreakageId {
 
 const char *breakage_name(BreakageId id);
 const char *breakage_help(BreakageId id);
+// Why it may do no harm to a program; NULL: its row says nothing of that.
+const char *breakage_spared(BreakageId id);
 unsigned breakage_seen(BreakageId id);  // SEEN_… of all its symptoms
 // "hangs, sometimes": the names of its symptoms, in the order of their table.
 enum { SYMPTOMS_BYTES = 80 };

@@ -203,11 +203,6 @@ const char *matrix_tile_swizzle(const MatrixTile *tile) {
   return descriptor_swizzle_at(tile->swizzle)->name;
 }
 
-bool matrix_tile_equal(const MatrixTile *a, const MatrixTile *b) {
-  if (!a->is_described || !b->is_described) return a->is_described == b->is_described;
-  return a->trans == b->trans && a->swizzle == b->swizzle && a->lbo == b->lbo && a->sbo == b->sbo;
-}
-
 // K-major   row / 8 · SBO + row % 8 · panel + bytes along K, of which LBO steps 16 without a
 // swizzle MN-major  panels of M or N by LBO and eight of K by SBO; without a swizzle the other way
 // round

@@ -46,8 +46,6 @@ const char *matrix_tile_instruction_field(Arena *arena, const Op *op,
 const char *matrix_tile_instruction_difference(Arena *arena, const Op *op, uint32_t meant);
 // "128B": the name of the swizzle.
 const char *matrix_tile_swizzle(const MatrixTile *tile);
-// Whether both say the same.
-bool matrix_tile_equal(const MatrixTile *a, const MatrixTile *b);
 
 // Bytes from the start address to element (row, k) of the tile, before the swizzle; row counts M or
 // N. The addresses' bits 4 … 4 + swizzle - 1 are then xored with bits 7 and up.

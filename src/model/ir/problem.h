@@ -57,5 +57,4 @@ enum {
 int64_t problem_factor_place(const Problem *problem, int64_t row, int64_t factor);
 // Units of an input: A and B, then SFA and SFB if there are any; or Q, K and V.
 enum { PROBLEM_INPUTS_MAX = 4 };
-int problem_inputs(const Problem *problem);
 int64_t problem_input_elements(const Problem *problem, int input);

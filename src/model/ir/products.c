@@ -42,11 +42,6 @@ int64_t problem_scales(const Problem *problem) {
   return elements ? ceil_div(problem->k, elements) : 0;
 }
 
-int problem_inputs(const Problem *problem) {
-  if (problem->kind == PROBLEM_ATTENTION) return 3;
-  return dtype_is_scaled(problem->dtype) ? 4 : 2;
-}
-
 // Bytes of the tiles of 128 rows, all along K.
 static int64_t tile_row_bytes(const Problem *problem) {
   return ceil_div(problem_scales(problem), FACTORS_ALONG) * FACTOR_TILE_BYTES;

@@ -33,7 +33,8 @@ typedef struct EveryTurn {
   Schedule run;         // found: with these extents; else the largest
   SearchResult result;  // found: of that run; else verdict and states of all
   int64_t slots, turns, tiles, runs;
-  int bounded;  // runs that there was no room for
+  const char *spared;  // proved with a breakage: why it does no harm
+  int bounded;         // runs that there was no room for
   int n_left_out;
   const char *left_out[EVERY_LEFT_OUT];
 } EveryTurn;

@@ -20,12 +20,22 @@
 
 enum { EMIT_ARGS_MAX = 8, EMIT_STATIC_SMEM_BYTES = 48 * 1024 };
 
+// A warp sleeps in front of a statement of the main kernel when it comes there for the `time`-th
+// time.
+typedef struct EmitDelay {
+  int stmt;  // its id
+  int rank;  // in that block of each cluster; -1: there are none
+  int warp, time;
+} EmitDelay;
+
 typedef struct EmitOptions {
   const Schedule *schedule;  // for the state line and "BK=16" in comments; NULL: names alone
   const char *target;        // "sm_90a (NVIDIA H200)" for the heading; NULL: not said
   bool stamps;               // the kernel that multiplies writes when it does what
-  bool no_prelude;           // leave the device wrappers out; the caller has its own
-  int cc;  // compute capability, 75: what it lacks is said otherwise; 0: 80 or later
+  const EmitDelay *delay;    // where warps sleep; each in a place of its own
+  int n_delays;
+  bool no_prelude;  // leave the device wrappers out; the caller has its own
+  int cc;           // compute capability, 75: what it lacks is said otherwise; 0: 80 or later
 } EmitOptions;
 
 typedef struct EmitLine {

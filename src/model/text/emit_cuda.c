@@ -22,6 +22,7 @@
 #include "model/ir/program.h"
 #include "model/ir/stmt.h"
 #include "model/ir/tensor_use.h"
+#include "model/text/emit_delay.h"
 #include "model/text/emit_parts.h"
 #include "model/text/emit_value.h"
 
@@ -407,6 +408,7 @@ static void print_kernel(Emitter *emitter, int index, EmitKernel *facts) {
   print_indices(emitter, kernel, &uses, &launch);
   emit_bases_declare(emitter);
   declare_registers(emitter, &uses);
+  emit_delays_declare(emitter);
   if (facts->takes[LAUNCH_STAMPS]) {
     emit_trace_begin(emitter);
     emit_stamps_collect(emitter, launch.body);

@@ -13,6 +13,7 @@
 #include "model/ir/launch.h"
 #include "model/ir/program.h"
 #include "model/ir/stmt.h"
+#include "model/text/emit_delay.h"
 #include "model/text/emit_op.h"
 #include "model/text/emit_parts.h"
 
@@ -60,6 +61,7 @@ static void emit_remark(Emitter *emitter, const Stmt *stmt, const char *remark) 
 // operation, perhaps in unrolled loops of its own.
 static bool is_bare(const Emitter *emitter, const Stmt *list, const char *group) {
   if (!list || list->next || emit_has_stamps(emitter, list)) return false;
+  if (emit_has_delay(emitter, list)) return false;
   const char *remark = remark_of(emitter, list);
   if (remark && !same_text(remark, group)) return false;
   if (list->kind == STMT_OP) return !emit_op_is_split(emitter, &list->op);
@@ -280,6 +282,7 @@ void emit_stmts(Emitter *emitter, const Stmt *first, const char *group) {
     if (before && starts_group(emitter, before, stmt)) emitter_blank(emitter);
     if (remark && !same_text(remark, group)) emit_remark(emitter, stmt, remark);
     group = remark;
+    emit_delay_before(emitter, stmt);
     emit_stamp_before(emitter, before, stmt);
     emit_one(emitter, stmt, group);
     emit_stamp_behind(emitter, stmt);

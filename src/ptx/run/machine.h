@@ -123,9 +123,10 @@ struct PtxWarp;
 typedef void PtxTrace(void *self, const PtxMachine *m, struct PtxWarp *w, int pc, uint32_t mask);
 void ptx_machine_trace(PtxMachine *m, PtxTrace *trace, void *self);
 // From now on the synchronising events of the cluster that runs are kept, for a search over all
-// orders; behind the run they are given out, with what they do not speak of.
+// orders; behind the run they are given out, with what they do not speak of. `registers`: of a
+// thread when its block begins; 0: not known; -1: setmaxnreg does nothing.
 struct Search;
-void ptx_machine_record_orders(PtxMachine *m, Arena *arena);
+void ptx_machine_record_orders(PtxMachine *m, Arena *arena, int registers);
 struct Search *ptx_machine_orders(PtxMachine *m, PtxOutcome outcome, int *n_left_out,
                                   const char *const **left_out);
 // Runs a block with the others of its cluster; its own accesses are told to whoever watches.

@@ -114,6 +114,14 @@ static bool take_arrivals(PtxMachine *m, PtxWarp *w, uint32_t lane, PtxMbarrier 
   return false;
 }
 
+// A relaxed one tells of what stands in front of its last fence alone.
+static void tell(PtxMachine *m, PtxWarp *w, const PtxInst *i, PtxMbarrier *b) {
+  if (ptx_has(i, PTX_MOD_relaxed))
+    order_join(m->order, order_mbar_gathered(b->order), w->fenced);
+  else
+    ptx_release(m, w, order_mbar_gathered(b->order));
+}
+
 void run_mbarrier_arrive(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   const bool drops = ptx_has(i, PTX_MOD_arrive_drop), expects = ptx_has(i, PTX_MOD_expect_tx);
   const int after = (int)(address_of(i) - i->groups) + 1;
@@ -127,7 +135,7 @@ void run_mbarrier_arrive(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t m
     if (!take_arrivals(m, w, l, b, expects ? 1 : n)) return;
     ptx_orders_arrive(m, w, b->address, expects ? 1 : n, expects ? n : 0);
     if (drops) b->order->phases.expected--;
-    ptx_release(m, w, order_mbar_gathered(b->order));
+    tell(m, w, i, b);
     end_phase_if_over(m, w, b);
   }
 }
@@ -185,10 +193,25 @@ static bool tell_missed(PtxMachine *m, PtxWarp *w, const PtxMbarrier *b, uint32_
   return m->forgives;
 }
 
+// Lanes ask together: what one of them learns none knew before. Who asks relaxed knows that the
+// phase is over, and what was done before that only behind its next fence.
+static void learn(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t over,
+                  PtxMbarrier *const *asked) {
+  const bool relaxed = ptx_has(i, PTX_MOD_relaxed);
+  w->acquires |= relaxed && over;
+  FOR_LANES(over) {
+    const uint32_t *ended = order_mbar_ended(m->order, asked[l]->order);
+    const int party = asked[l]->order->party;
+    if (!relaxed) ptx_acquire(m, w, 1u << l, ended);
+    if (relaxed) order_join(m->order, m->released, ended);
+    if (relaxed) w->clock[party] = ended[party];
+  }
+}
+
 // True in lanes whose phase is over: the state that an arrival gave, or a parity.
 void run_mbarrier_test(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   const bool parity = ptx_has(i, PTX_MOD_parity);
-  const PtxMbarrier *asked[PTX_LANES];
+  PtxMbarrier *asked[PTX_LANES];
   uint32_t over = 0;
   FOR_LANES(mask) {
     const PtxMbarrier *b = asked[l] = one_of(m, w, i, l);
@@ -199,8 +222,7 @@ void run_mbarrier_test(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mas
     if (!done && parity) done = tell_missed(m, w, b, l, given);
     over |= (uint32_t)done << l;
   }
-  // Lanes ask together: what one of them learns none knew before.
-  FOR_LANES(over) ptx_acquire(m, w, 1u << l, order_mbar_ended(m->order, asked[l]->order));
+  learn(m, w, i, over, asked);
   ptx_put_pred(m, w, &i->groups[0], mask, over);
   const uint32_t first = (uint32_t)__builtin_ctz(mask);
   ptx_orders_wait(m, w, asked[first]->address, (uint32_t)ptx_lanes(m, w, &i->groups[2], 0)[first],

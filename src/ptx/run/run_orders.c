@@ -7,80 +7,40 @@
 //                                                           of its own that lands
 #include "ptx/run/run_orders.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/whole.h"
-#include "order/order_groups.h"
+#include "ptx/run/run_orders_inside.h"
 
-enum {
-  EVENTS_MAX = 20000,
-  PTX_LEFT_OUT = 8,
-  PTX_GROUP_WARPS = 4,
-  ASKED_BARS = 8,
-  TOUCHES_MAX = 1 << 20,
-  LOOK_BACK = 16,
-  REGIONS_MAX = 512
-};
-
-// Bytes that a warp's event reached; of the background with their end.
-typedef struct Touch {
-  int64_t lo, hi;
-  int process, begin, ends, end;
-  uint32_t group;
-  uint8_t kind;
-  bool write, async, open;
-} Touch;
-
-typedef struct WarpEvents {
-  int process, share;
-  uint32_t masks;   // lanes that have told somebody of something
-  uint32_t waited;  // lanes for which the last wait is over
-  bool waits;
-  int64_t offset;
-  uint32_t bit;
-  int cluster_arrivals, cluster_waits;
-  int n_over, over_capacity, *over;  // by group of products: the event that says they are over
-  int pc, work;
-  bool background, ended, grid_is_over;
-  int64_t lands_lo, lands_hi;
-  OrderGroups groups[PTX_ORDERS_FAMILIES];
-} WarpEvents;
-
-struct PtxOrders {
-  Arena *arena;
-  Search *s;
-  WarpEvents *warp;
-  int n_bars, bar_capacity;
-  int64_t *bar;
-  int n_touches, touch_capacity;
-  Touch *touch;
-  int n_meets;
-  int meet[PTX_BARRIERS * 64][3];  // rank, number, threads
-  int cluster_bar;  // barrier.cluster, as an mbarrier that is there from the start; -1: none yet
-  bool full, waits_for_grid;
-  int n_left_out;
-  const char *left_out[PTX_LEFT_OUT];
-};
-
-static void leave_out(PtxOrders *o, const char *what) {
+void ptx_orders_leave_out(PtxOrders *o, const char *what) {
   for (int i = 0; i < o->n_left_out; i++)
     if (strcmp(o->left_out[i], what) == 0) return;
   if (o->n_left_out < PTX_LEFT_OUT) o->left_out[o->n_left_out++] = what;
 }
 
-PtxOrders *ptx_orders_new(Arena *arena, const PtxMachine *m) {
+static bool has(const PtxModule *module, bool (*is)(const PtxInst *i)) {
+  for (int i = 0; i < module->n_code; i++)
+    if (is(&module->code[i])) return true;
+  return false;
+}
+
+PtxOrders *ptx_orders_new(Arena *arena, const PtxMachine *m, int registers) {
   PtxOrders *o = ARENA_NEW(arena, PtxOrders);
   *o = (PtxOrders){.arena = arena, .s = search_new(arena), .cluster_bar = -1};
   o->s->threads_apart = o->s->scopes = true;
-  for (int i = 0; i < m->module->n_code; i++)
-    o->waits_for_grid = o->waits_for_grid || ptx_waits_for_grid(&m->module->code[i]);
+  o->waits_for_grid = has(m->module, ptx_waits_for_grid);
+  o->registers = registers > 0 ? round_up(registers, REGISTERS_STEP) : 0;
+  if (!registers && has(m->module, ptx_sets_registers))
+    ptx_orders_leave_out(
+        o,
+        "whether there are registers for setmaxnreg: how many a thread begins with is "
+        "not known");
   o->warp = ARENA_ARRAY(arena, WarpEvents, m->n_warps);
   for (int i = 0; i < m->n_warps; i++) {
     const int rank = i / m->block_warps, warp = i % m->block_warps;
     const char *name = m->n_blocks > 1 ? arena_printf(arena, "warp %d of rank %d", warp, rank)
                                        : arena_printf(arena, "warp %d", warp);
-    o->warp[i] = (WarpEvents){.share = -1, .work = -1, .lands_lo = -1};
+    o->warp[i] = (WarpEvents){.share = -1, .work = -1, .lands_lo = -1, .registers = o->registers};
     o->warp[i].process = search_process(o->s, name, rank, 0);
   }
   return o;
@@ -97,10 +57,11 @@ static int add(PtxMachine *m, PtxWarp *w, SearchEvent event) {
     o->full = true;
     return EVENTS_MAX - 1;
   }
-  if (w->control) leave_out(o, "what would happen if data were other: a branch follows from them");
+  if (w->control)
+    ptx_orders_leave_out(o, "what would happen if data were other: a branch follows from them");
   const bool tells = event.kind == SEARCH_ARRIVE || event.kind == SEARCH_FENCE;
   if (tells && e->masks && (e->masks & w->mask) == 0)
-    leave_out(o, "lanes of one warp that arrive apart from each other, in other orders");
+    ptx_orders_leave_out(o, "lanes of one warp that arrive apart from each other, in other orders");
   if (tells) e->masks |= w->mask;
   return search_add(o->s, e->process, event);
 }
@@ -116,7 +77,7 @@ static int work(PtxMachine *m, PtxWarp *w, bool background) {
   return e->work;
 }
 
-static int first_of_four(const PtxMachine *m, int warp) {
+int ptx_orders_first_of_four(const PtxMachine *m, int warp) {
   return warp - warp % m->block_warps % PTX_GROUP_WARPS;
 }
 
@@ -144,9 +105,17 @@ void ptx_orders_init(PtxMachine *m, PtxWarp *w, int64_t offset, int64_t arrivals
       (SearchEvent){.kind = SEARCH_INIT, .object = bar_of(m, offset), .n = arrivals, .bit = 1});
 }
 
-// Without a scope an arrival is one of its block (PTX ISA, mbarrier.arrive: ".scope").
-static bool tells_block_alone(const PtxInst *i) {
-  return !ptx_has(i, PTX_MOD_cluster) && !ptx_has(i, PTX_MOD_gpu) && !ptx_has(i, PTX_MOD_sys);
+bool ptx_is_wide(const PtxInst *i) {
+  return ptx_has(i, PTX_MOD_cluster) || ptx_has(i, PTX_MOD_gpu) || ptx_has(i, PTX_MOD_sys) ||
+         ptx_has(i, PTX_MOD_gl);
+}
+
+// Without a scope an arrival, or a wait, is one of its block (PTX ISA, mbarrier.arrive and
+// mbarrier.test_wait: ".scope"). Machine code does not say.
+static SearchScope scope_of(const PtxMachine *m, const PtxInst *i) {
+  if (m->module->machine) return SEARCH_OF_CLUSTER;
+  if (ptx_has(i, PTX_MOD_relaxed)) return SEARCH_RELAXED;
+  return ptx_is_wide(i) ? SEARCH_OF_CLUSTER : SEARCH_OF_BLOCK;
 }
 
 // Lanes that arrive by one instruction are one event.
@@ -167,7 +136,7 @@ void ptx_orders_arrive(PtxMachine *m, PtxWarp *w, int64_t offset, int64_t n, int
                     .object = bar,
                     .n = n,
                     .bytes = bytes,
-                    .bit = tells_block_alone(&m->module->code[w->pc])});
+                    .scope = scope_of(m, &m->module->code[w->pc])});
   m->orders->warp[w->index].pc = w->pc;
 }
 
@@ -192,7 +161,11 @@ void ptx_orders_wait(PtxMachine *m, PtxWarp *w, int64_t offset, uint32_t bit, bo
   }
   if (over) e->waited = w->mask;
   if (over)
-    add(m, w, (SearchEvent){.kind = SEARCH_WAIT, .object = bar_of(m, offset), .bit = bit & 1});
+    add(m, w,
+        (SearchEvent){.kind = SEARCH_WAIT,
+                      .object = bar_of(m, offset),
+                      .bit = bit & 1,
+                      .scope = scope_of(m, &m->module->code[w->pc])});
 }
 
 // ---- barriers -----------------------------------------------------------------------------------
@@ -239,8 +212,10 @@ void ptx_orders_cluster_arrive(PtxMachine *m, PtxWarp *w, uint32_t mask, bool re
   if (!m->orders || !mask || comes_late(w, mask)) return;
   m->orders->warp[w->index].cluster_arrivals++;
   add(m, w,
-      (SearchEvent){
-          .kind = SEARCH_ARRIVE, .object = cluster_bar_of(m), .n = 1, .bit = (uint32_t)relaxed});
+      (SearchEvent){.kind = SEARCH_ARRIVE,
+                    .object = cluster_bar_of(m),
+                    .n = 1,
+                    .scope = relaxed ? SEARCH_RELAXED : SEARCH_OF_CLUSTER});
 }
 
 void ptx_orders_cluster_wait(PtxMachine *m, PtxWarp *w, uint32_t mask) {
@@ -271,7 +246,8 @@ static void meet_where_some_end(PtxOrders *o, const PtxMachine *m) {
                                                     .tag = e->tag};
     }
   if (between)
-    leave_out(o, "what others do between an arrival at the cluster's barrier and its wait");
+    ptx_orders_leave_out(o,
+                         "what others do between an arrival at the cluster's barrier and its wait");
 }
 
 bool ptx_waits_for_grid(const PtxInst *i) {
@@ -287,13 +263,30 @@ void ptx_orders_grid(PtxMachine *m, PtxWarp *w) {
 void ptx_orders_reads_global(PtxMachine *m, const PtxWarp *w) {
   PtxOrders *o = m->orders;
   if (!o || !o->waits_for_grid || o->warp[w->index].grid_is_over) return;
-  leave_out(o,
-            "what the grid before this one still writes: global memory is read in front of "
-            "griddepcontrol.wait");
+  ptx_orders_leave_out(
+      o,
+      "what the grid before this one still writes: global memory is read in front of "
+      "griddepcontrol.wait");
+}
+
+bool ptx_sets_registers(const PtxInst *i) {
+  return strcmp(i->row->name, "setmaxnreg") == 0 || strcmp(i->row->name, "USETMAXREG") == 0;
+}
+
+// A block begins with the registers of all its threads, and none to spare.
+void ptx_orders_registers(PtxMachine *m, PtxWarp *w, int registers) {
+  if (!m->orders || !m->orders->registers) return;
+  WarpEvents *e = &m->orders->warp[w->index];
+  add(m, w, (SearchEvent){.kind = SEARCH_TAKE, .n = (registers - e->registers) * PTX_LANES});
+  e->registers = registers;
 }
 
 void ptx_orders_fence(PtxMachine *m, PtxWarp *w) {
   if (m->orders) add(m, w, (SearchEvent){.kind = SEARCH_FENCE});
+}
+
+void ptx_orders_tell(PtxMachine *m, PtxWarp *w) {
+  if (m->orders && m->n_blocks > 1) add(m, w, (SearchEvent){.kind = SEARCH_TELL});
 }
 
 void ptx_orders_end(PtxMachine *m, PtxWarp *w) {
@@ -434,7 +427,7 @@ void ptx_orders_commit(PtxMachine *m, PtxWarp *w, int64_t offset) {
 // The four warps of a group ask for products together, and none has waited for them before all have
 // asked: that stands at one of a few mbarriers, by the number of the products' group.
 static int asked_bar(PtxMachine *m, const PtxWarp *w, uint32_t group) {
-  const int first = first_of_four(m, w->index), slot = (int)(group % ASKED_BARS);
+  const int first = ptx_orders_first_of_four(m, w->index), slot = (int)(group % ASKED_BARS);
   const int64_t offset = -2 - ((int64_t)first * ASKED_BARS + slot);
   const int n = m->orders->n_bars, bar = bar_of(m, offset);
   if (m->orders->n_bars > n)
@@ -451,7 +444,10 @@ void ptx_orders_close(PtxMachine *m, PtxWarp *w, PtxOrdersFamily family) {
   const uint32_t group = m->orders->warp[w->index].groups[family].closed++;
   if (family == PTX_ORDERS_PRODUCTS)
     add(m, w,
-        (SearchEvent){.kind = SEARCH_ARRIVE, .object = asked_bar(m, w, group), .n = 1, .bit = 1});
+        (SearchEvent){.kind = SEARCH_ARRIVE,
+                      .object = asked_bar(m, w, group),
+                      .n = 1,
+                      .scope = SEARCH_RELAXED});
 }
 
 // The event at which the products up to a group are over for a warp.
@@ -473,8 +469,10 @@ void ptx_orders_groups(PtxMachine *m, PtxWarp *w, PtxOrdersFamily family, uint32
   if (family == PTX_ORDERS_PRODUCTS && closed > left) {
     const uint32_t last = closed - left - 1;
     add(m, w,
-        (SearchEvent){
-            .kind = SEARCH_WAIT, .object = asked_bar(m, w, last), .bit = last / ASKED_BARS & 1});
+        (SearchEvent){.kind = SEARCH_WAIT,
+                      .object = asked_bar(m, w, last),
+                      .bit = last / ASKED_BARS & 1,
+                      .scope = SEARCH_RELAXED});
   }
   const int at = add(m, w, (SearchEvent){.kind = SEARCH_WORK});
   order_groups_wait(&e->groups[family], left);
@@ -484,88 +482,6 @@ void ptx_orders_groups(PtxMachine *m, PtxWarp *w, PtxOrdersFamily family, uint32
 }
 
 // ---- the whole ----------------------------------------------------------------------------------
-
-static int by_event(const void *a, const void *b) {
-  const Touch *x = a, *y = b;
-  const int key[][2] = {{x->process, y->process},      {x->begin, y->begin}, {x->kind, y->kind},
-                        {x->write, y->write},          {x->ends, y->ends},   {x->end, y->end},
-                        {(int)x->group, (int)y->group}};
-  for (int i = 0; i < (int)(sizeof key / sizeof *key); i++)
-    if (key[i][0] != key[i][1]) return key[i][0] < key[i][1] ? -1 : 1;
-  return x->lo < y->lo ? -1 : x->lo > y->lo;
-}
-
-// All that one event does side by side is one: the rows of a tile, step by step along its columns.
-static void join_touches(PtxOrders *o) {
-  int n = 0;
-  if (o->n_touches) qsort(o->touch, (size_t)o->n_touches, sizeof *o->touch, by_event);
-  for (int i = 0; i < o->n_touches; i++) {
-    Touch *t = &o->touch[i], *last = n ? &o->touch[n - 1] : NULL;
-    const int64_t lo = t->lo;
-    if (last) t->lo = last->lo;  // the same but for its bytes
-    const bool joins = last && by_event(last, t) == 0 && lo <= last->hi;
-    t->lo = lo;
-    if (joins)
-      last->hi = max64(last->hi, t->hi);
-    else
-      o->touch[n++] = *t;
-  }
-  o->n_touches = n;
-}
-
-// Products are a group of the four warps that asked for them together: when one of those has
-// waited, all of it is over (PTX ISA, wgmma.commit_group: "a new wgmma-group per warpgroup").
-static void add_other_ends(const PtxOrders *o, const PtxMachine *m, const Touch *t,
-                           SearchAccess *access) {
-  const int first = first_of_four(m, t->process);
-  for (int w = first; w < first + PTX_GROUP_WARPS && w < m->n_warps; w++) {
-    const WarpEvents *e = &o->warp[w];
-    if (e->process == t->process || (int)t->group >= e->n_over || access->n_also == SEARCH_ALSO)
-      continue;
-    access->also[access->n_also++] = (struct SearchEnd){e->process, e->over[t->group]};
-  }
-}
-
-// Places are the bytes of each copy, and what the tensor core reads at once.
-static void add_accesses(PtxOrders *o, const PtxMachine *m) {
-  int n = 0;
-  join_touches(o);
-  SearchPlace *region = ARENA_ARRAY(o->arena, SearchPlace, REGIONS_MAX);
-  for (int i = 0; i < o->n_touches && n < REGIONS_MAX; i++) {
-    const Touch *t = &o->touch[i];
-    SearchPlace p = {.rank = (int)(t->lo / m->smem_stride), .lo = {t->lo}, .hi = {t->hi, 1, 1, 1}};
-    bool known = !t->async;
-    for (int k = 0; k < n && !known; k++)
-      known = region[k].lo[0] == p.lo[0] && region[k].hi[0] == p.hi[0];
-    if (known) continue;
-    const int64_t base = p.rank * m->smem_stride;
-    p.name = arena_printf(o->arena, "shared + %lld … %lld", (long long)(t->lo - base),
-                          (long long)(t->hi - 1 - base));
-    if (m->n_blocks > 1) p.name = arena_printf(o->arena, "%s of rank %d", p.name, p.rank);
-    region[n++] = p;
-  }
-  if (n == REGIONS_MAX) leave_out(o, "copies to more places than are followed");
-  for (int k = 0; k < n; k++) search_part(o->s, region[k]);
-  for (int i = 0; i < o->n_touches; i++) {
-    const Touch *t = &o->touch[i];
-    for (int k = 0; k < n; k++) {
-      if (t->async ? region[k].lo[0] != t->lo || region[k].hi[0] != t->hi
-                   : region[k].lo[0] >= t->hi || t->lo >= region[k].hi[0])
-        continue;
-      SearchAccess access = {.place = k,
-                             .write = t->write,
-                             .async = t->async,
-                             .process = t->process,
-                             .begin = t->begin,
-                             .ends = t->ends,
-                             .end = t->end,
-                             .queue = t->kind == PTX_ASKS ? 1 + t->process : 0};
-      if (t->kind == PTX_MULTIPLIES) add_other_ends(o, m, t, &access);
-      search_access(o->s, access);
-      if (t->async) break;
-    }
-  }
-}
 
 Search *ptx_machine_orders(PtxMachine *m, PtxOutcome outcome, int *n_left_out,
                            const char *const **left_out) {
@@ -579,15 +495,15 @@ Search *ptx_machine_orders(PtxMachine *m, PtxOutcome outcome, int *n_left_out,
     if (!e->ended) search_add(o->s, e->process, (SearchEvent){.kind = SEARCH_EXIT});
   }
   if (outcome == PTX_STOPPED || outcome == PTX_BUDGET)
-    leave_out(o, "what would have come behind the end of this run, which was stopped");
-  if (o->full) leave_out(o, "events beyond the first ones, of which there are too many");
+    ptx_orders_leave_out(o, "what would have come behind the end of this run, which was stopped");
+  if (o->full) ptx_orders_leave_out(o, "events beyond the first ones, of which there are too many");
   meet_where_some_end(o, m);
-  add_accesses(o, m);
+  ptx_orders_add_accesses(o, m);
   *n_left_out = o->n_left_out;
   *left_out = o->left_out;
   return o->s;
 }
 
-void ptx_machine_record_orders(PtxMachine *m, Arena *arena) {
-  m->orders = ptx_orders_new(arena, m);
+void ptx_machine_record_orders(PtxMachine *m, Arena *arena, int registers) {
+  m->orders = ptx_orders_new(arena, m, registers);
 }

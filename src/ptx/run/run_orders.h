@@ -19,7 +19,8 @@ typedef enum PtxOrdersFamily {
   PTX_ORDERS_FAMILIES
 } PtxOrdersFamily;
 
-PtxOrders *ptx_orders_new(Arena *arena, const PtxMachine *m);
+// `registers`: of a thread when its block begins; 0: not known; -1: setmaxnreg does nothing.
+PtxOrders *ptx_orders_new(Arena *arena, const PtxMachine *m, int registers);
 void ptx_orders_init(PtxMachine *m, PtxWarp *w, int64_t offset, int64_t arrivals);
 void ptx_orders_arrive(PtxMachine *m, PtxWarp *w, int64_t offset, int64_t n, int64_t bytes);
 // Bytes that a copy brings: where it wrote was told by ptx_orders_lands() before.
@@ -37,7 +38,14 @@ void ptx_orders_cluster_wait(PtxMachine *m, PtxWarp *w, uint32_t mask);
 bool ptx_waits_for_grid(const PtxInst *i);
 void ptx_orders_grid(PtxMachine *m, PtxWarp *w);
 void ptx_orders_reads_global(PtxMachine *m, const PtxWarp *w);
+// setmaxnreg: from now on a warp's threads have so many registers, of what others gave back.
+bool ptx_sets_registers(const PtxInst *i);
+void ptx_orders_registers(PtxMachine *m, PtxWarp *w, int registers);
 void ptx_orders_fence(PtxMachine *m, PtxWarp *w);
+// Whether its scope is the cluster, or a wider one.
+bool ptx_is_wide(const PtxInst *i);
+// A fence of that scope that is none of a proxy.
+void ptx_orders_tell(PtxMachine *m, PtxWarp *w);
 void ptx_orders_close(PtxMachine *m, PtxWarp *w, PtxOrdersFamily family);
 void ptx_orders_groups(PtxMachine *m, PtxWarp *w, PtxOrdersFamily family, uint32_t left);
 void ptx_orders_touch(PtxMachine *m, PtxWarp *w, int64_t at, int64_t bytes, PtxTouchKind kind);

@@ -215,14 +215,17 @@ void ptx_recheck(PtxMachine *m, PtxWarp *w) {
 }
 
 void run_nothing(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
-  (void)mask;
   if (ptx_waits_for_grid(i)) ptx_orders_grid(m, w);
+  if (ptx_sets_registers(i))
+    ptx_orders_registers(m, w, (int)ptx_lanes(m, w, &i->groups[0], 0)[__builtin_ctz(mask)]);
 }
 // A relaxed arrival publishes what its thread did before its last fence.
 void run_fence(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   const bool async = ptx_has(i, PTX_MOD_async) || ptx_has(i, PTX_MOD_async_proxy);
   if (ptx_has(i, PTX_MOD_proxy) && async && i->space != PTX_SPACE_GLOBAL)
     ptx_fence_async(m, w, mask), ptx_orders_fence(m, w);
+  if (!ptx_has(i, PTX_MOD_proxy) && !ptx_has(i, PTX_MOD_mbarrier_init) && ptx_is_wide(i))
+    ptx_orders_tell(m, w);
   if (w->acquires) ptx_acquire(m, w, mask, m->released);
   w->acquires = false;
   ptx_release(m, w, w->fenced);

@@ -305,10 +305,27 @@ void run_wgmma_commit(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask
   w->groups->products.closed++;
 }
 
-// wait_group n leaves the last n groups.
+// A product is one of four warps together (PTX ISA, wgmma.mma_async: "all threads in the
+// warpgroup"): it is over for none of them before all have asked for it.
+static bool all_four_have_asked(const PtxMachine *m, const PtxWarp *w, uint32_t left) {
+  const uint32_t wanted = w->groups->products.closed - left;
+  for (int i = 0; i < PTX_WGMMA_WARPS; i++) {
+    const int in_block = w->in_block - w->in_block % PTX_WGMMA_WARPS + i;
+    const PtxWarp *other = &m->warps[w->block->rank * m->block_warps + in_block];
+    if (in_block >= m->block_warps || !(other->exists & ~other->exited)) continue;
+    if ((int32_t)(wanted - other->groups->products.closed) > 0) return false;
+  }
+  return true;
+}
+
+// wait_group n leaves the last n groups. Where nobody else can go on it waits no longer.
 void run_wgmma_wait(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   const uint32_t left = (uint32_t)ptx_lanes(m, w, &i->groups[0], 0)[__builtin_ctz(mask)];
   OrderGroups *products = &w->groups->products;
+  if (!m->forgives && !all_four_have_asked(m, w, left)) {
+    m->lapped = w->yields = w->again = true;
+    return;
+  }
   ptx_orders_groups(m, w, PTX_ORDERS_PRODUCTS, left);
   order_groups_wait_at(products, &w->groups->multiplied, left, w->clock[w->index]);
   w->flies &= !order_group_is_over(products, w->last_flight);

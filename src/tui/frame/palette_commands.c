@@ -155,7 +155,7 @@ static bool run_export(Session *session, const char *argument, Diags *diags) {
     diag_add(diags, "usage", "export needs a file: .cu for the kernel, .svg for this screen");
     return false;
   }
-  const Model *model = session->doc.now.picture->model;
+  const Model *model = session_model(session);
   const Emission *emission = emit_model(session->frame, model, model->program);
   const char *text = export_cu(session->frame, emission, model->program, model->target);
   if (disk_write(argument, text)) {

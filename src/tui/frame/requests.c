@@ -209,7 +209,7 @@ static void leave_clocks(Requests *requests) {
 static void ask_known(Requests *requests) {
   Session *session = requests->session;
   if (!session->background.device.name[0]) return;
-  const Plan plan = plan_of_problem(&session->doc.now.picture->model->program->problem);
+  const Plan plan = plan_of_problem(&session_model(session)->program->problem);
   arena_reset(requests->scratch);
   const char *problem = history_problem(requests->scratch, &plan);
   const uint64_t key = hash_text(hash_text(HASH_START, session->background.device.name), problem);
@@ -319,7 +319,7 @@ void requests_trace(Requests *requests) {
   Request *request = free_request(requests);
   if (!request || !can_bench(requests)) return;
   arena_reset(requests->scratch);
-  const Model *model = session->doc.now.picture->model;
+  const Model *model = session_model(session);
   const Emission *traced = emit_traced(requests->scratch, model);
   const ClientRequest ask = {.kind = MESSAGE_TRACE,
                              .plan = plan_traced(requests->scratch, model, traced, 0),

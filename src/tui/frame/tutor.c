@@ -200,7 +200,7 @@ static void point_view(struct Session *session, const char *name, const LessonSt
 
 // The site that the step names, in the picture of now: the answer's knobs may have made another.
 static void choose_site(struct Session *session, const LessonStep *step) {
-  const Model *model = session->doc.now.picture->model;
+  const Model *model = session_model(session);
   FactScene scene = {session->frame, &tutor_of(session)->world.facts, model, NULL};
   Diags ignored = diags_new(session->frame);
   FactValue site;

@@ -125,7 +125,7 @@ enum { SPOT_TAB = 1, SPOT_ACTION, SPOT_KNOB_LESS, SPOT_KNOB_MORE, SPOT_PIN, SPOT
 // The state that a view keeps between frames (ViewBody.state_bytes); also another view's, as when
 // grid sends an element to tiles.
 void *view_own(const Session *session, const ViewBody *body);
-// What is chosen in a view (ViewBody.chosen_bytes).
+// The choices in a view (ViewBody.chosen_bytes).
 void *view_chosen(const Session *session, const ViewBody *body);
 // The view at hand as it is before anything was chosen in it.
 void view_choose_nothing(Session *session);

@@ -16,9 +16,9 @@ static const Timed *timed_here(const Session *session) {
 }
 
 static bool is_of_this_problem(Arena *arena, const Session *session, const HistoryRow *row) {
-  const Plan plan = plan_of_problem(&session->doc.now.picture->model->program->problem);
+  const Plan plan = plan_of_problem(&session_model(session)->program->problem);
   const Target *here = device_target(&session->doc.targets, &session->background.device);
-  return here == session->doc.now.picture->model->target &&
+  return here == session_model(session)->target &&
          str_equal(row->problem, history_problem(arena, &plan));
 }
 

@@ -255,7 +255,7 @@ static Chosen chosen_site(const Session *session) {
 // its text. The worst one on another rung, unless the user chose one there; and where there was no
 // shared memory to choose from, the worst now that there is.
 static void keep_site(Session *session, const Chosen *chosen, int n_before) {
-  const Model *model = session->doc.now.picture->model;
+  const Model *model = session_model(session);
   bool first_shared = n_before == 0 && model->n_sites;
   if (session->at.site >= session_site_count(session)) session->at.site = 0;
   if (!chosen || first_shared) {
@@ -273,7 +273,7 @@ static void rebuild(Session *session) {
   session->at.kernel_view = session->at.view;  // who edits the schedule looks at it
   session->at.subject = NULL;
   const Chosen chosen = chosen_site(session);
-  int n_before = session->doc.now.picture->model->n_sites;
+  int n_before = session_model(session)->n_sites;
   session->prompt.message[0] = '\0';
   if (side_build(&session->doc.now, &session->doc.targets))
     keep_site(session, chosen.any && !session->at.new_rung ? &chosen : NULL, n_before);
@@ -482,7 +482,7 @@ static const Schedule *default_comparison(Session *session) {
 
 // The site whose price differs most between A and B is the one to look at.
 static void show_difference(Session *session) {
-  const Model *now = session->doc.now.picture->model, *then = session->doc.then.picture->model;
+  const Model *now = session_model(session), *then = session->doc.then.picture->model;
   int chosen = session->at.site;
   double most = 0;
   for (int i = 0; i < now->n_sites; i++) {

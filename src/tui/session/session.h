@@ -99,7 +99,7 @@ typedef struct Pin {
   struct Session *shown;  // in this frame: the session as it draws it; NULL: it has no room
 } Pin;
 
-// What is edited, and what it is compared with.
+// The schedule that is edited, and the one it is compared with.
 typedef struct SessionDocument {
   TargetTable targets;
   int n_ladders;
@@ -119,7 +119,7 @@ typedef struct SessionDocument {
   bool narrated;      // a lesson tells of this state: it stays on the GPU told of
 } SessionDocument;
 
-// What of it is looked at.
+// The place that is looked at.
 typedef struct SessionPlace {
   int view, view_before;  // view_before: where Esc and q go back to from help
   int n_pins;
@@ -139,7 +139,7 @@ typedef struct SessionPlace {
   bool arrived;   // at a rung, where nothing was looked at yet: its story goes first
 } SessionPlace;
 
-// What is found out about it, while keys go on.
+// All that is found out about it, while keys go on.
 typedef struct SessionBackground {
   Results results;
   const Ladder *estimated;        // the ladder whose rungs `stand_ins` are of
@@ -160,7 +160,7 @@ typedef struct SessionBackground {
   Device device;  // the GPU at hand, as its driver describes it; name "": none, or not known yet
 } SessionBackground;
 
-// What is typed, and what is said to it.
+// The line that is typed, and the answer to it.
 typedef struct SessionPrompt {
   Prompt kind;
   TextField field;
@@ -236,6 +236,10 @@ void session_swap(Session *session);
 
 // ---- reading ------------------------------------------------------------------------------------
 
+// The model of what is edited; of the last legal schedule where it breaks a rule.
+static inline const Model *session_model(const Session *session) {
+  return session->doc.now.picture->model;
+}
 char *session_state_text(Arena *arena, const Session *session);
 int session_edits(const Session *session);  // knobs in which the schedule differs from its rung
 // The same without those of size and GPU: at 0 what the rung tells holds, and beyond

@@ -35,7 +35,7 @@ const Site *session_site(const Session *session) {
 }
 
 const GlobalSite *session_global(const Session *session) {
-  const Model *model = session->doc.now.picture->model;
+  const Model *model = session_model(session);
   const int at = session->at.site - model->n_sites;
   return !session->at.subject && at >= 0 && at < model->global.n ? &model->global.site[at] : NULL;
 }
@@ -47,7 +47,7 @@ const Site *session_slab_site(const Session *session) {
 
 int session_site_count(const Session *session) {
   const int n = session_accesses(session).n;
-  return session->at.subject ? n : n + session->doc.now.picture->model->global.n;
+  return session->at.subject ? n : n + session_model(session)->global.n;
 }
 
 int session_matching(const Picture *other, const Site *site) {

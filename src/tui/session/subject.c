@@ -6,7 +6,7 @@
 
 Accesses session_accesses(const Session *session) {
   if (session->at.subject) return session->at.subject->accesses;
-  const Model *model = session->doc.now.picture->model;
+  const Model *model = session_model(session);
   const DescribedSlabs slabs = described_slabs(model->program);
   return (Accesses){.n = model->n_sites,
                     .site = model->site,
@@ -54,12 +54,12 @@ SubjectAtom session_atom(Session *session) {
 bool session_slab_problem(Arena *arena, Session *session, const Site *site, SlabProblem *out,
                           Diags *diags) {
   if (session->at.subject) return session->at.subject->slab_problem(arena, session, out, diags);
-  return slab_problem_build(arena, session->doc.now.picture->model, site->slab, out, diags);
+  return slab_problem_build(arena, session_model(session), site->slab, out, diags);
 }
 
 const char *session_lay(Session *session, const Buffer *slab, const char *layout, Diags *diags) {
   if (session->at.subject) return session->at.subject->lay(session, layout, diags);
   const char *knobs =
-      slab_layout_knobs(session->frame, session->doc.now.picture->model, slab, layout, diags);
+      slab_layout_knobs(session->frame, session_model(session), slab, layout, diags);
   return knobs && session_set_text(session, knobs, diags) ? knobs : NULL;
 }

@@ -1,5 +1,5 @@
-// What a play of blocks needs beside ways and costs, alike for a schedule's kernel (kernel_play.h)
-// and for anybody's (launch_play.h).
+// All that a play of blocks needs beside ways and costs, alike for a schedule's kernel
+// (kernel_play.h) and for anybody's (launch_play.h).
 #pragma once
 #include "base/arena.h"
 #include "clock/clock_kernel.h"

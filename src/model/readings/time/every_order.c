@@ -44,8 +44,9 @@ typedef struct WarpState {
   OrderGroups groups[FAMILIES];
   int n_pending;
   Pending pending[PENDING_MAX];
-  int work;         // event that work still belongs to; -1: none
-  bool background;  // … and has begun some that ends later
+  int work;               // event that work still belongs to; -1: none
+  bool background;        // … and has begun some that ends later
+  int fence, fence_lane;  // event of a fence by some lanes since the warp met, and the first; -1
   int64_t registers;
 } WarpState;
 
@@ -341,10 +342,19 @@ static uint32_t ranks_of(const Maker *m, const ClusterVisit *v, const Op *op) {
   return op->ranks ? (uint32_t)cluster_value(v, op->ranks) & all : 1u << v->rank;
 }
 
+// A fence by one lane says nothing of what another lane copies, until both have met.
+static void check_fence(Maker *m, const ClusterVisit *v) {
+  WarpState *w = state_of(m, v);
+  if (w->fence >= 0 && w->fence_lane != v->lane)
+    m->s->process[w->process].event[w->fence].kind = SEARCH_WORK;
+  w->fence = -1;
+}
+
 // The box lands in each of its blocks; its bytes count there, or of a pair at the even one.
 static void add_boxes(Maker *m, const ClusterVisit *v) {
   const Op *op = &v->stmt->op;
   const int process = state_of(m, v)->process;
+  check_fence(m, v);
   const int64_t bytes = op->box[0] * op->box[1] * dtype_bytes(op->dst.buffer->type) * v->n_lanes;
   for (int rank = 0; rank < m->launch.cluster; rank++) {
     if (!(ranks_of(m, v, op) >> rank & 1)) continue;
@@ -414,6 +424,7 @@ static void add_barrier(Maker *m, const ClusterVisit *v) {
   const bool cluster = op_facts(op->kind)->scope == SCOPE_CLUSTER;
   const int64_t warps = op->threads ? ceil_div(op->threads, LANES) : m->n_warps;
   const int id = op->id ? (int)clamp_index(cluster_value(v, op->id), BARRIERS) : 0;
+  state_of(m, v)->fence = -1;
   if (!cluster && op->threads == LANES && !op->id) return;  // the lanes of the warp alone
   int *barrier =
       cluster ? &m->cluster_barrier : &m->barrier[v->rank][id][op->threads ? min64(warps, 32) : 0];
@@ -449,7 +460,11 @@ static void add_wait(Maker *m, const ClusterVisit *v) {
 static void add_fence(Maker *m, const ClusterVisit *v) {
   const OpFacts *facts = op_facts(v->stmt->op.kind);
   if (facts->family == FAMILY_SYNC) add(m, v, (SearchEvent){.kind = SEARCH_INIT_SAID});
-  if (facts->family == FAMILY_TMA) add(m, v, (SearchEvent){.kind = SEARCH_FENCE});
+  if (facts->family != FAMILY_TMA) return;
+  WarpState *w = state_of(m, v);
+  w->fence = add(m, v, (SearchEvent){.kind = SEARCH_FENCE});
+  w->fence_lane = v->lane;
+  if (v->n_lanes == LANES) w->fence = -1;
 }
 
 static void add_registers(Maker *m, const ClusterVisit *v) {
@@ -571,7 +586,7 @@ static void start_warps(Maker *m) {
     const char *name =
         arena_printf(m->arena, role ? "%s warp %d" : "%swarp %d", role ? role : "", warp);
     if (ranks > 1) name = arena_printf(m->arena, "%s of rank %d", name, rank);
-    m->warp[i] = (WarpState){.share = -1, .work = -1};
+    m->warp[i] = (WarpState){.share = -1, .work = -1, .fence = -1};
     m->warp[i].process = search_process(m->s, name, rank, group);
     m->warp[i].registers = program_start_registers(m->launch.block_threads, kernel->min_blocks);
   }

@@ -17,7 +17,7 @@ static double positive(double value) { return value > 0 ? value : (double)NAN; }
 // ---- for several views --------------------------------------------------------------------------
 
 static const SiteSaid *session_sites(Arena *arena, const Session *session) {
-  const Model *model = session->doc.now.picture->model;
+  const Model *model = session_model(session);
   SiteSaid *said = ARENA_ARRAY(arena, SiteSaid, model->n_sites);
   for (int i = 0; i < model->n_sites; i++) {
     const Site *site = &model->site[i];
@@ -32,7 +32,7 @@ static const SiteSaid *session_sites(Arena *arena, const Session *session) {
             session->at.site < session_site_count(session), session->at.site + 1)
 #define SITES                                                          \
   LIST(sites, "accesses to shared memory in program order", site_form, \
-       session_sites(arena, session), session->doc.now.picture->model->n_sites)
+       session_sites(arena, session), session_model(session)->n_sites)
 
 // ---- explore ------------------------------------------------------------------------------------
 

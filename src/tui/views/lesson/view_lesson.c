@@ -164,7 +164,7 @@ static void prepare_step(Session *session, LessonFrame *frame) {
     parts_add_remarks(session, &frame->parts);
     frame->inner = view_find(tutor_view(tutor));
     frame->broken =
-        lesson_break(session->frame, tutor_step(tutor), session->doc.now.picture->model->program);
+        lesson_break(session->frame, tutor_step(tutor), session_model(session)->program);
   }
   LessonLayout at = lay_out(frame, (Rect){0, 0, session->rows - FRAME_ROWS, session->cols});
   if (frame->inner >= 0) prepare_stage(session, frame, at.stage);

@@ -98,7 +98,7 @@ LadderLines *measure_ladder_lines(Session *session) {
   LadderLines *lines = ARENA_NEW(session->frame, LadderLines);
   find_stand_ins(session);
   int n = session->doc.ladder->n_rungs;
-  lines->reasons = estimate_roofline_reasons(session->frame, session->doc.now.picture->model);
+  lines->reasons = estimate_roofline_reasons(session->frame, session_model(session));
   lines->n = n < SESSION_RUNGS_MAX ? n : SESSION_RUNGS_MAX;
   lines->line = ARENA_ARRAY(session->frame, RungLine, lines->n);
   for (int i = 0; i < lines->n; i++) {
@@ -392,11 +392,11 @@ static void draw_clock(Canvas *canvas, Rect row, const char *name, double clocks
 static int limit_rows(Rect in, const Session *session, const LadderLines *lines) {
   TrafficUnit unit[TRAFFIC_UNITS];
   const int reasons = *lines->reasons ? canvas_wrap_rows(lines->reasons, in.cols - 2) : 0;
-  return 1 + traffic_units(&session->doc.now.picture->model->traffic, false, unit) + reasons;
+  return 1 + traffic_units(&session_model(session)->traffic, false, unit) + reasons;
 }
 
 static void draw_limits(Canvas *canvas, Rect in, const Session *session, const LadderLines *lines) {
-  const Model *model = session->doc.now.picture->model;
+  const Model *model = session_model(session);
   const Traffic *a = session->doc.comparing ? &session->doc.then.picture->model->traffic : NULL;
   TrafficUnit now[TRAFFIC_UNITS], then[TRAFFIC_UNITS];
   const int n = traffic_units(&model->traffic, program_atom(model->program) != NULL, now);

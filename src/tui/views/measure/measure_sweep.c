@@ -52,7 +52,7 @@ static void take_point(Session *session, SweepLines *lines, int i) {
   line->counted = results_counted(&session->background.results, &schedule);
   line->fit = point->resources;
   if (line->counted.registers >= 0 && point->done && point->legal)
-    line->fit = resources_with_registers(&point->resources, session->doc.now.picture->model->target,
+    line->fit = resources_with_registers(&point->resources, session_model(session)->target,
                                          line->counted.registers, line->counted.spill_bytes);
   lines->estimates[i] = line->estimate.tflops;
   // A time of another GPU stands in its row, but in no picture beside what this one did.

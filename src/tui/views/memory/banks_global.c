@@ -101,7 +101,7 @@ void banks_global_legend(Canvas *canvas, Rect in, const Session *session) {
 // ---- the list -----------------------------------------------------------------------------------
 
 static void draw_row(Canvas *canvas, Rect row, const Session *session, int index, int spot) {
-  const Model *model = session->doc.now.picture->model;
+  const Model *model = session_model(session);
   const GlobalSite *site = &model->global.site[index];
   const SectorCount *count = &site->count;
   char badge[16];
@@ -124,7 +124,7 @@ static void draw_row(Canvas *canvas, Rect row, const Session *session, int index
 }
 
 void banks_global_list(Canvas *canvas, Rect in, const Session *session, int spot) {
-  const Model *model = session->doc.now.picture->model;
+  const Model *model = session_model(session);
   Rect head = rect_take_top(&in, 1);
   canvas_text(canvas, head, 0, 1, STYLE_HEADER, " # global memory");
   rect_take_left(&head, 9 + NAME_COLS);

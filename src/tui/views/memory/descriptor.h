@@ -83,5 +83,4 @@ void descriptor_draw_instruction(Canvas *canvas, Rect in, const Descriptor *fram
 
 enum { DESCRIPTOR_MEMORY_COLS = 7 + 4 * MEMORY_CHUNKS };
 void descriptor_draw_memory(Canvas *canvas, Rect in, const Descriptor *frame);
-int descriptor_tile_cols(const Descriptor *frame);
 void descriptor_draw_tile(Canvas *canvas, Rect in, const Descriptor *frame);

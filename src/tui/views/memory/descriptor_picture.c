@@ -77,10 +77,6 @@ void descriptor_draw_memory(Canvas *canvas, Rect in, const Descriptor *frame) {
 
 // ---- the tile -----------------------------------------------------------------------------------
 
-int descriptor_tile_cols(const Descriptor *frame) {
-  return TILE_LABEL_COLS + frame->chunks_across * TILE_CELL_COLS;
-}
-
 static void draw_tile_cell(Canvas *canvas, Rect cell, const Descriptor *frame,
                            const DescriptorChunk *chunk) {
   char text[48];

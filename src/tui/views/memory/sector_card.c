@@ -32,8 +32,6 @@ static void draw_line(Canvas *canvas, Rect in, int at, const SectorLine *line, i
   }
 }
 
-int sector_card_rows(const SectorMap *map) { return 1 + map->n_lines; }
-
 int sector_card_draw(Canvas *canvas, Rect in, const SectorMap *map) {
   if (in.rows < 2) return 0;
   if (!map->count.known)

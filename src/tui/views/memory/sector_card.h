@@ -13,7 +13,6 @@
 // Rows drawn; lines beyond the room become one row that counts them.
 int sector_card_draw(Canvas *canvas, Rect in, const SectorMap *map);
 // The rows it would use if there were room for all of it, the ruler included.
-int sector_card_rows(const SectorMap *map);
 // Explains the rows and cells of the card, in two rows.
 void sector_card_legend(Canvas *canvas, Rect in, const SectorMap *map);
 

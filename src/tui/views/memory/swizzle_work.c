@@ -81,12 +81,12 @@ static void find_sites(Swizzle *work, const Session *session) {
 // memory the first of them. NULL: it is an access's turn.
 static const Buffer *described_slab(const Swizzle *work, const Session *session, const Site *site) {
   if (session->at.subject || (site && !work->described)) return NULL;
-  const DescribedSlabs slabs = described_slabs(session->doc.now.picture->model->program);
+  const DescribedSlabs slabs = described_slabs(session_model(session)->program);
   return slabs.n ? slabs.slab[max_int(work->described - 1, 0) % slabs.n] : NULL;
 }
 
 void swizzle_next_described(Swizzle *work, const Session *session) {
-  const int n = described_slabs(session->doc.now.picture->model->program).n;
+  const int n = described_slabs(session_model(session)->program).n;
   const bool any = session_slab_site(session) != NULL;
   if (!any && !work->described) work->described = 1;  // which is what is shown
   if (++work->described > n) work->described = any ? 0 : 1;
@@ -98,8 +98,8 @@ static void build(Swizzle *work, Session *session, const Site *site, const Buffe
   Diags diags = diags_new(work->slab_arena);
   work->why = NULL;
   work->built = described
-                    ? slab_problem_build(work->slab_arena, session->doc.now.picture->model,
-                                         described, &work->slab, &diags)
+                    ? slab_problem_build(work->slab_arena, session_model(session), described,
+                                         &work->slab, &diags)
                     : session_slab_problem(work->slab_arena, session, site, &work->slab, &diags);
   if (!work->built) {
     work->why = diags.first->text;
@@ -142,7 +142,7 @@ static bool is_same(const Swizzle *work, const Session *session, const Buffer *s
   const bool comparing = session_compares(session);
   const Schedule *a = comparing ? &session->doc.then.picture->model->schedule : &work->a;
   return work->role == slab->role && work->comparing == comparing &&
-         schedule_same(&work->schedule, &session->doc.now.picture->model->schedule) &&
+         schedule_same(&work->schedule, &session_model(session)->schedule) &&
          schedule_same(&work->a, a);
 }
 
@@ -163,7 +163,7 @@ void swizzle_follow(Swizzle *work, Session *session) {
   work->generation = subject ? subject->generation : 0;
   work->brought = subject ? subject->slab : -1;
   work->role = slab->role;
-  work->schedule = session->doc.now.picture->model->schedule;
+  work->schedule = session_model(session)->schedule;
   work->comparing = session_compares(session);
   if (work->comparing) work->a = session->doc.then.picture->model->schedule;
   work->beside_a = false;

@@ -510,8 +510,7 @@ static void own_forget(Session *s, const char *a) { (void)a, own_drop(own_of(s))
 static const char *banks_line(const Session *session, int i) {
   const Accesses all = session_accesses(session);
   if (i < all.n) return all.site[i].text;
-  if (i < session_site_count(session))
-    return session->doc.now.picture->model->global.site[i - all.n].text;
+  if (i < session_site_count(session)) return session_model(session)->global.site[i - all.n].text;
   return own_line(own_of(session));
 }
 

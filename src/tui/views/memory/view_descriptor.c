@@ -76,7 +76,7 @@ static const char *word_of_a(const Session *session, const DescriptorWork *work)
 static void descriptor_prepare(Session *session) {
   Descriptor *frame = ARENA_NEW(session->frame, Descriptor);
   DescriptorWork *work = work_of(session);
-  const Model *model = session->doc.now.picture->model;
+  const Model *model = session_model(session);
   descriptor_look(frame, session->frame, work, model, chosen_of(session)->row,
                   chosen_of(session)->k);
   if (work->typed && !frame->typed) work->typed = false, work->error[0] = '\0';
@@ -339,7 +339,7 @@ static void begin_word(Session *session, const Descriptor *frame) {
   work->word = frame->meant;
   work->trans = frame->reads.meant.trans;
   work->shift = 0;
-  work->schedule = session->doc.now.picture->model->schedule;
+  work->schedule = session_model(session)->schedule;
 }
 
 static int64_t turned(int64_t value, int64_t step, int64_t n) { return (value + step + n) % n; }

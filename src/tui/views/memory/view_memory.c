@@ -113,7 +113,7 @@ static void memory_go(Session *session, int i) { chosen_of(session)->picture = i
 
 // Others have a bar here and little more: its key leads to it.
 static bool memory_present(const Session *session) {
-  const Program *program = session->doc.now.picture->model->program;
+  const Program *program = session_model(session)->program;
   return program_buffer(program, ROLE_SUMS) || kernel_launch(program_main(program)).cluster > 1;
 }
 

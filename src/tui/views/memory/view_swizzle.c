@@ -225,7 +225,7 @@ static void draw_phase(Canvas *canvas, Rect row, const SwizzleFrame *frame) {
 }
 
 static void draw_half(Canvas *canvas, Rect in, const SlabPicture *picture, const char *name,
-                      Style style, int mode) {
+                      Style style, SwizzlePicture shown) {
   char text[32];
   int col = canvas_text(canvas, in, 0, 0, style, name);
   Style price = picture->wavefronts > 1   ? STYLE_BAD
@@ -234,35 +234,35 @@ static void draw_half(Canvas *canvas, Rect in, const SlabPicture *picture, const
   if (picture->access_bytes)
     col = canvas_text(canvas, in, 0, col + 2, price, say_wavefronts(picture->wavefronts, text));
   Rect head = rect_take_top(&in, 1);
-  int hidden = mode == PICTURE_LINES ? slab_picture_draw_lines(canvas, in, picture)
-                                     : slab_picture_draw_banks(canvas, in, picture);
+  int hidden = shown == PICTURE_LINES ? slab_picture_draw_lines(canvas, in, picture)
+                                      : slab_picture_draw_banks(canvas, in, picture);
   if (hidden) canvas_printf(canvas, head, 0, col + 1, STYLE_DIM, "+%d lines", hidden);
 }
 
-static const char *legend_of(const SwizzleFrame *frame, int mode) {
+static const char *legend_of(const SwizzleFrame *frame, SwizzlePicture shown) {
   if (!frame->work->slab.problem.n_sites)
-    return mode != PICTURE_LINES ? "row = 128 bytes of the slab, cell = bank of its word"
-                                 : "L = 128-byte line, cell = row and chunk that lie there";
-  if (mode != PICTURE_LINES)
+    return shown != PICTURE_LINES ? "row = 128 bytes of the slab, cell = bank of its word"
+                                  : "L = 128-byte line, cell = row and chunk that lie there";
+  if (shown != PICTURE_LINES)
     return "row = 128 bytes of the slab, cell = bank of its word; lit: asked for now";
   return frame->work->slab.problem.slab.row_bytes % BANK_LINE_BYTES
              ? "L = 128-byte line, cell = row and chunk that lie there; lit: asked for now"
              : "L = 128-byte line, cell = chunk that lies there, [cN] is asked for now";
 }
 
-static void draw_halves(Canvas *canvas, Rect in, const SwizzleFrame *frame, int mode) {
+static void draw_halves(Canvas *canvas, Rect in, const SwizzleFrame *frame, SwizzlePicture shown) {
   const SwizzleColumn *after = swizzle_after(frame->work);
   if (frame->work->slab.problem.n_sites) draw_phase(canvas, rect_take_top(&in, 1), frame);
   Rect legend = rect_take_bottom(&in, in.rows > LEGEND_FROM_ROWS);
-  canvas_text(canvas, legend, 0, 1, STYLE_DIM, legend_of(frame, mode));
+  canvas_text(canvas, legend, 0, 1, STYLE_DIM, legend_of(frame, shown));
   rect_take_left(&in, 1);
   Rect left = rect_take_left(&in, SLAB_PICTURE_COLS + 1);
   rect_take_left(&in, 1);
   bool a = frame->work->beside_a;
   draw_half(canvas, left, &frame->before, a ? "A's layout" : "no layout",
-            a ? STYLE_SIDE_A : STYLE_TEXT, mode);
+            a ? STYLE_SIDE_A : STYLE_TEXT, shown);
   draw_half(canvas, in, &frame->after, after->name,
-            after == &frame->work->column[SWIZZLE_NOW] && !a ? STYLE_SIDE_A : STYLE_SIDE_B, mode);
+            after == &frame->work->column[SWIZZLE_NOW] && !a ? STYLE_SIDE_A : STYLE_SIDE_B, shown);
 }
 
 static void draw_matrix(Canvas *canvas, Rect in, const SwizzleFrame *frame) {
@@ -392,24 +392,24 @@ static void draw_sites(Canvas *canvas, Rect in, const SwizzleFrame *frame) {
 
 // ---- the view -----------------------------------------------------------------------------------
 
-static void draw_picture(Canvas *canvas, Rect in, const SwizzleFrame *frame, int mode) {
-  if (mode == PICTURE_BITS) {
+static void draw_picture(Canvas *canvas, Rect in, const SwizzleFrame *frame, SwizzlePicture shown) {
+  if (shown == PICTURE_BITS) {
     draw_matrix(canvas, in, frame);
-  } else if (mode == PICTURE_CARDS && frame->work->slab.problem.n_sites) {
+  } else if (shown == PICTURE_CARDS && frame->work->slab.problem.n_sites) {
     draw_cards(canvas, in, frame);
   } else if (in.cols >= WIDE_COLS && in.rows >= 16) {
     Rect left = rect_take_left(&in, 2 * SLAB_PICTURE_COLS + 6);
-    draw_halves(canvas, left, frame, mode);
+    draw_halves(canvas, left, frame, shown);
     draw_aside(canvas, in, frame);
   } else {
-    draw_halves(canvas, in, frame, mode);
+    draw_halves(canvas, in, frame, shown);
   }
 }
 
 // A slab that only descriptors find: who touches it, and its layout.
 static void draw_described(Canvas *canvas, Rect in, const Session *session) {
   const SwizzleFrame *frame = session->prepared;
-  const DescribedSlabs slabs = described_slabs(session->doc.now.picture->model->program);
+  const DescribedSlabs slabs = described_slabs(session_model(session)->program);
   draw_title(canvas, rect_take_top(&in, draw_title(NULL, in, frame)), frame);
   const char *said = described_sentence(session->frame, &slabs);
   Rect sentence = rect_take_top(&in, canvas_wrap_rows(said, in.cols - 1) + 1);

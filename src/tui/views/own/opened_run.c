@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/str.h"
 #include "base/watch.h"
 #include "base/whole.h"
@@ -25,7 +24,6 @@ struct OpenedRun {
   Reaper reaper;
   bool going, watches;
   WatchList watched;
-  int64_t started_ms, took_ms;
   char stage[80], error[ERROR_BYTES];
   const char *document;
   size_t bytes;
@@ -118,7 +116,6 @@ bool opened_run_start(OpenedRun *run) {
   run->error[0] = '\0';
   run->document = NULL;
   run->going = run->n_words > 0 && process_start(&run->process, argv, &options);
-  run->started_ms = clock_ms();
   snprintf(run->stage, sizeof run->stage, "starting");
   if (!run->going) return false;
   close(run->process.in);  // nobody types into it
@@ -137,10 +134,6 @@ void opened_run_stop(OpenedRun *run) {
 bool opened_run_going(const OpenedRun *run) { return run->going; }
 const char *opened_run_stage(const OpenedRun *run) { return run->stage; }
 const char *opened_run_error(const OpenedRun *run) { return run->error; }
-int64_t opened_run_ms(const OpenedRun *run) {
-  return run->going ? clock_ms() - run->started_ms : run->took_ms;
-}
-
 // ---- what it says -------------------------------------------------------------------------------
 
 static bool take_stage(OpenedRun *run) {
@@ -186,7 +179,6 @@ static bool poll_child(OpenedRun *run) {
   while ((got = line_reader_fill(&run->process.lines, run->process.out)) > 0) take_document(run);
   if (got < 0) return take_stage(run);
   take_error(run);
-  run->took_ms = clock_ms() - run->started_ms;
   run->going = false;
   run->stage[0] = '\0';
   return true;

@@ -34,7 +34,6 @@ bool opened_run_start(OpenedRun *run);  // false: no child could be made
 void opened_run_stop(OpenedRun *run);
 bool opened_run_going(const OpenedRun *run);
 const char *opened_run_stage(const OpenedRun *run);  // "running block 3 of 56"; "" when not going
-int64_t opened_run_ms(const OpenedRun *run);         // since it started, or how long it took
 
 // The files that the kernel is made of, in place of the one that was opened.
 void opened_run_files(OpenedRun *run, const char *const *paths, int n);

@@ -165,7 +165,7 @@ static Fragments look(const Session *session) {
 // The statements that make one value of several lanes', and what they had before: of the schedule,
 // where it has this atom.
 static const char *rows_in_program(const Session *session, const Atom *atom) {
-  const Model *model = session->doc.now.picture->model;
+  const Model *model = session_model(session);
   const Atom *own = program_atom(model->program);
   if (session->at.subject || !own || own->pattern != atom->pattern) return NULL;
   const ProgramText *text = &model->text;
@@ -189,7 +189,7 @@ static const char *rows_in_program(const Session *session, const Atom *atom) {
 // has 128 of the 256 rows, and they lie in its lanes as those of a CTA by itself.
 static const char *instruction_of(const Session *session, const Atom *atom) {
   static const char alone[] = "cta_group::1";
-  const Model *model = session->doc.now.picture->model;
+  const Model *model = session_model(session);
   const Atom *own = program_atom(model->program);
   const char *ptx = atom_ptx(session->frame, atom), *group = strstr(ptx, alone);
   if (!group || session->at.subject || !own || own->pattern != atom->pattern) return ptx;
@@ -238,7 +238,7 @@ static void fragments_prepare(Session *session) {
 
 // ---- drawing ------------------------------------------------------------------------------------
 
-static void draw_title(Canvas *canvas, Rect row, const Fragments *f, int picture,
+static void draw_title(Canvas *canvas, Rect row, const Fragments *f, FragmentsPicture picture,
                        const char *side) {
   static const char *const axes[ATOM_MATRICES] = {[ATOM_A] = "m×k",
                                                   [ATOM_B] = "k×n",
@@ -313,7 +313,8 @@ static void draw_load_picture(Canvas *canvas, Rect in, const Fragments *f) {
   fragments_draw_shuffle(canvas, in, f);
 }
 
-static void draw_side(Canvas *canvas, Rect in, const Fragments *f, int picture, const char *side) {
+static void draw_side(Canvas *canvas, Rect in, const Fragments *f, FragmentsPicture picture,
+                      const char *side) {
   draw_title(canvas, rect_take_top(&in, 1), f, picture, side);
   if (picture == PICTURE_WORDS)
     fragments_draw_words(canvas, in, f);
@@ -368,7 +369,7 @@ static void draw_instruction(Canvas *canvas, Rect in, const Session *session) {
 
 static void fragments_draw(Canvas *canvas, Rect in, const Session *session) {
   const Fragments *f = session->prepared;
-  int picture = chosen_of(session)->picture;
+  const FragmentsPicture picture = chosen_of(session)->picture;
   if (shows_whole(session, in)) {
     draw_instruction(canvas, in, session);
     return;
@@ -393,7 +394,7 @@ static void set_element(Session *session, int row, int col) {
 static void step(Session *session, int rows, int cols) {
   Fragments f = look(session);
   if (!f.held) return;
-  int picture = chosen_of(session)->picture;
+  const FragmentsPicture picture = chosen_of(session)->picture;
   bool loads = (picture == PICTURE_LOAD || picture == PICTURE_LOAD_TRANS) && f.memory.legal;
   if (loads) cols *= f.memory.chunk_elems;
   bool turned = loads && !f.memory.row_is_row;

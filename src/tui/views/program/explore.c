@@ -217,7 +217,7 @@ static void place_seat(Layout *layout, KnobId knob) {
 static bool comes_again(const Layout *layout, int class, int from) {
   const Nest *nest = layout->explore->nest;
   bool again = false;
-  const Program *program = layout->session->doc.now.picture->model->program;
+  const Program *program = session_model(layout->session)->program;
   for (int i = from; program_main(program)->n_roles && i < nest->n_rows; i++)
     again |= class_of(nest->row[i].group) == class;
   return again;

@@ -67,7 +67,7 @@ static void draw_card_head(Canvas *canvas, Rect in, const Session *session, cons
 
 // Without slabs, why they would pay; with slabs that no lane touches, who does.
 static void draw_no_site(Canvas *canvas, Rect in, const Session *session) {
-  const Program *program = session->doc.now.picture->model->program;
+  const Program *program = session_model(session)->program;
   bool slabs = program_buffer(program, ROLE_SLAB_A) || program_buffer(program, ROLE_SLAB_B);
   canvas_text(canvas, in, 0, 0, STYLE_HEADER,
               slabs ? "NO LANE IN SHARED MEMORY" : "NO SHARED MEMORY YET");
@@ -105,7 +105,7 @@ static void draw_global(Canvas *canvas, Rect in, const Session *session, const G
   sectors_map(&map, site->compiled, site->addr);
   draw_global_head(canvas, in, session, site);
   rect_take_top(&in, 2);
-  bool bare = session->doc.now.picture->model->n_sites == 0;
+  bool bare = session_model(session)->n_sites == 0;
   const char *said = sector_card_say(session->frame, site);
   int spare = !site->count.known ? 0 : bare && in.rows > 12 ? 8 : in.rows > 10 ? 2 : 0;
   int rows = sector_card_draw(canvas, (Rect){in.row, in.col, in.rows - spare, in.cols}, &map);

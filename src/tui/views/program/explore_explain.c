@@ -85,7 +85,7 @@ static void add_effects(Str *out, const Session *session, const Trial *trial, in
   add_change(out, session, &most, "shared",
              traffic_per_kfma(&now->traffic, now->traffic.shared_clocks),
              traffic_per_kfma(&trial->traffic, trial->traffic.shared_clocks), " clk/kFMA");
-  const Resources *fit = &session->doc.now.picture->model->resources;
+  const Resources *fit = &session_model(session)->resources;
   const Resources after = expected_resources(session, trial);
   add_change(out, session, &most, fit->counted ? "registers" : "est. registers", fit->n_registers,
              after.n_registers, fit->counted ? " est." : "");

@@ -50,7 +50,7 @@ static double speed_here(const Session *session) {
 }
 
 static Limits find_limits(const Session *session) {
-  const Model *model = session->doc.now.picture->model;
+  const Model *model = session_model(session);
   const Traffic *traffic = &model->traffic;
   Limits limits = {.first = -1, .atom = program_atom(model->program) != NULL};
   limits.n = traffic_units(traffic, limits.atom, limits.unit);
@@ -69,7 +69,7 @@ static Limits find_limits(const Session *session) {
 // "limited by shared memory: 11.5 clk, FMA needs 8".
 static const char *unit_said(Arena *arena, const Session *session, const Limits *limits,
                              bool brief) {
-  const Traffic *traffic = &session->doc.now.picture->model->traffic;
+  const Traffic *traffic = &session_model(session)->traffic;
   char first[FMT_MAX], needs[FMT_MAX];
   const char *name = unit_words(limits->first, limits->atom);
   fmt_figure(first, traffic_per_kfma(traffic, limits->unit[limits->first].clocks));
@@ -124,7 +124,7 @@ static const char *bytes_cause(Arena *arena, const char *from, double flop_per_b
 }
 
 static const char *cause_said(Arena *arena, const Session *session) {
-  const Model *model = session->doc.now.picture->model;
+  const Model *model = session_model(session);
   const Limits limits = find_limits(session);
   if (limits.first < 0) return "";
   if (limits.waits)

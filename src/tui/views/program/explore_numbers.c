@@ -116,9 +116,9 @@ static int draw_unknown(Canvas *canvas, Rect in, int col, const Clocks *clocks, 
 
 // The clocks of each unit, now and before, in the order of traffic_units().
 static int find_clocks(const Session *session, bool per_slab, Clocks clocks[TRAFFIC_UNITS]) {
-  const Traffic *now = &session->doc.now.picture->model->traffic;
+  const Traffic *now = &session_model(session)->traffic;
   const PictureNumbers before = before_of(session);
-  const bool atom = program_atom(session->doc.now.picture->model->program) != NULL;
+  const bool atom = program_atom(session_model(session)->program) != NULL;
   TrafficUnit unit[TRAFFIC_UNITS], was[TRAFFIC_UNITS];
   const int n = traffic_units(now, atom, unit);
   traffic_units(&before.traffic, atom, was);
@@ -144,7 +144,7 @@ void explore_draw_limit(Canvas *canvas, Rect in, const Session *session) {
   Clocks clocks[TRAFFIC_UNITS];
   const int n = find_clocks(session, own->per_slab, clocks);
   sort_clocks(clocks, n);
-  const bool power = traffic_power_limits(&session->doc.now.picture->model->traffic);
+  const bool power = traffic_power_limits(&session_model(session)->traffic);
   int col = canvas_text(canvas, in, 0, 1, STYLE_HEADER, "LIMIT") + 2;
   col = draw_power(canvas, in, col, power);
   int unit_cols = 1 + (int)strlen(brief);
@@ -203,7 +203,7 @@ static int draw_limiters(Canvas *canvas, Rect in, int col, const char *const *li
 }
 
 static void draw_fit(Canvas *canvas, Rect in, const Session *session) {
-  const Resources *now = &session->doc.now.picture->model->resources;
+  const Resources *now = &session_model(session)->resources;
   const PictureNumbers before = before_of(session);
   const Resources *old = &before.resources;
   int col = canvas_text(canvas, in, 1, 1, STYLE_HEADER, "FIT") + 4;
@@ -223,7 +223,7 @@ static void draw_fit(Canvas *canvas, Rect in, const Session *session) {
 }
 
 static void draw_slabs(Canvas *canvas, Rect in, const Session *session) {
-  const Model *model = session->doc.now.picture->model;
+  const Model *model = session_model(session);
   const int64_t old = before_of(session).resources.smem_bytes;
   char bytes[FMT_MAX], was[FMT_MAX], figure[FMT_MAX];
   int col = canvas_text(canvas, in, 2, 1, STYLE_HEADER, "SLABS") + 2;

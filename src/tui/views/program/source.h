@@ -12,7 +12,7 @@
 
 typedef enum SourceMode { SOURCE_CUDA, SOURCE_PTX, SOURCE_SASS, SOURCE_MODES } SourceMode;
 
-// What is chosen in the view.
+// The choices in the view.
 typedef struct SourceChosen {
   SourceMode mode;
   int across;     // columns of its lines that are left of the screen

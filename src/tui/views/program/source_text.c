@@ -63,8 +63,7 @@ void source_list_cuda(Session *session, Source *source) {
   const Emission *emission = side_emission(&session->doc.now);
   source->line = ARENA_ARRAY(session->frame, SourceLine, emission->n_lines + 1);
   for (int i = 0; i < emission->n_lines; i++)
-    source->line[source->n_lines++] =
-        emitted_line(session, emission, i, session->doc.now.picture->model);
+    source->line[source->n_lines++] = emitted_line(session, emission, i, session_model(session));
 }
 
 // ---- A|B ----------------------------------------------------------------------------------------
@@ -103,7 +102,7 @@ void source_list_diff(Session *session, Source *source) {
     if (left_out && last && !last->text) continue;
     SourceLine line = from->kind == DIFF_REMOVED
                           ? emitted_line(session, a, from->from, NULL)
-                          : emitted_line(session, b, from->to, session->doc.now.picture->model);
+                          : emitted_line(session, b, from->to, session_model(session));
     line.kind = from->kind;
     if (left_out) line = (SourceLine){.knob = KNOB_NONE, .cuda_line = -1};
     source->line[source->n_lines++] = line;
@@ -145,7 +144,7 @@ static SourceLine from_cuda(const Session *session, const CudaText *cuda, const 
   if (!emission || cuda_line < 1 || cuda_line > emission->n_lines) return line;
   line.stmt = emission->lines[cuda_line - 1].stmt;
   line.knob = emission->lines[cuda_line - 1].knob;
-  line.site = model_site_number(session->doc.now.picture->model, line.stmt);
+  line.site = model_site_number(session_model(session), line.stmt);
   return line;
 }
 
@@ -167,7 +166,7 @@ void source_list_ptx(Session *session, Source *source) {
 
 static int sm_of(Session *session) {
   return session->at.subject ? session->at.subject->text(session).sm
-                             : session->doc.now.picture->model->target->cc;
+                             : session_model(session)->target->cc;
 }
 
 enum { CONTROL_MIN_COLS = 76 };

@@ -124,7 +124,7 @@ static void draw_nest_text(Canvas *canvas, Rect in, int at, const Session *sessi
   const int left = in.cols - col;
   const char *text = row->wide && utf8_columns(row->wide) <= left ? row->wide : row->text;
   const int width = utf8_columns(text);
-  const RowBadge badge = row_badge(session->doc.now.picture->model, row, left - width);
+  const RowBadge badge = row_badge(session_model(session), row, left - width);
   const int room = left - badge.cols - (badge.cols > 0);
   canvas_fit(canvas, in, at, col, width < room ? width : room, ALIGN_LEFT,
              nest_text_style(session, row), text);

@@ -68,7 +68,7 @@ typedef struct Loops {
 } Loops;
 
 static const Pipeline *pipeline_of(const Session *session) {
-  return &session->doc.now.picture->model->pipeline;
+  return &session_model(session)->pipeline;
 }
 
 static LoopsChosen *chosen_of(const Session *session) { return view_chosen(session, &loops_view); }
@@ -102,7 +102,7 @@ static void list_program(Session *session, Loops *loops, const Program *program)
                    from->stmt,
                    from->tier,
                    from->knob,
-                   model_site_number(session->doc.now.picture->model, from->stmt),
+                   model_site_number(session_model(session), from->stmt),
                    barrier_use_text(session->frame, barrier_use_of(&uses, from->stmt))};
   }
 }
@@ -136,7 +136,7 @@ static void list_diff(Session *session, Loops *loops, TextDiff diff) {
 static bool list_cuda_diff(Session *session, Loops *loops, const Program *before,
                            const Program *after) {
   Arena *arena = session->frame;
-  const Model *model = session->doc.now.picture->model;
+  const Model *model = session_model(session);
   const Emission *a = emit_model(arena, model, before), *b = emit_model(arena, model, after);
   if ((int64_t)a->n_lines * b->n_lines > SOURCE_DIFF_CELLS_MAX) return false;
   list_diff(
@@ -167,11 +167,10 @@ static void loops_prepare(Session *session) {
   const LoopsShown shown = shown_of(session);
   loops->stage = stage_of(session);
   if (shown == SHOW_PLACES) places_look(places_of(session), session);
-  if (shown == SHOW_STEPS)
-    loops->steps = steps_picture(session->frame, session->doc.now.picture->model);
+  if (shown == SHOW_STEPS) loops->steps = steps_picture(session->frame, session_model(session));
   const Program *program = pipeline->stage[loops->stage].program;
   if (shown == SHOW_TILES)
-    loops->tiles = loops_tiles(session->frame, session->doc.now.picture->model->program);
+    loops->tiles = loops_tiles(session->frame, session_model(session)->program);
   const Program *before = NULL;
   bool pass = shown == SHOW_PASS || shown == SHOW_CUDA;
   if (pass && loops->stage > 0) before = pipeline->stage[loops->stage - 1].program;
@@ -254,7 +253,7 @@ static Style line_style(const LoopLine *line) {
 static int draw_badge(Canvas *canvas, Rect row, const Session *session, int site) {
   char badge[16];
   Style style;
-  site_badge(session->doc.now.picture->model, site, badge, &style);
+  site_badge(session_model(session), site, badge, &style);
   int cols = utf8_columns(badge) + 4 + (site > 9);
   int col = canvas_printf(canvas, row, 0, row.cols - cols, STYLE_DIM, " %d ", site);
   canvas_text(canvas, row, 0, col, style, badge);
@@ -264,7 +263,7 @@ static int draw_badge(Canvas *canvas, Rect row, const Session *session, int site
 // The long lines of global memory keep their text where there is no room for both.
 static bool has_badge(const Session *session, const LoopLine *line, int room) {
   enum { BADGE_COLS = 8 };
-  bool shared = line->site <= session->doc.now.picture->model->n_sites;
+  bool shared = line->site <= session_model(session)->n_sites;
   return line->site && (shared || utf8_columns(line->text) + BADGE_COLS <= room);
 }
 

@@ -443,7 +443,7 @@ static void source_enter(Session *session) {
       session->at.view_before == explore && from->pane == 1 && from->cursor < nest->n_rows;
   bool is_new = state->cursor == 0 && chosen->mode == SOURCE_CUDA;
   int first = of_row   ? source_first_of(source, &nest->row[from->cursor])
-              : is_new ? source_main_loop(source, session->doc.now.picture->model)
+              : is_new ? source_main_loop(source, session_model(session))
                        : -1;
   if (first < 0) return;
   *state = (ViewState){.cursor = first};

@@ -28,7 +28,7 @@ static Symptom listed_under(BreakageId id) {
 
 // Each is tried on a copy, which takes a moment: once for each program.
 static void find_ways(Session *session, PipelineOwn *own) {
-  const Program *program = session->doc.now.picture->model->program;
+  const Program *program = session_model(session)->program;
   if (own->ways_of == program) return;
   own->ways_of = program;
   own->n_ways = 0;

@@ -5,7 +5,7 @@
 #include "tui/views/time/pipeline.h"
 
 void pipeline_proof_ask(const Session *session, PipelineOwn *own) {
-  orders_ask(own->orders, &session->doc.targets, &session->doc.now.picture->model->schedule,
+  orders_ask(own->orders, &session->doc.targets, &session_model(session)->schedule,
              own->broken ? (BreakageId)(own->broken - 1) : BREAK_COUNT);
 }
 

@@ -195,7 +195,7 @@ const char *pipeline_said_root(Arena *arena, const PipelineOwn *own) {
 // "103371 clk × 11 rounds at 1755 MHz: 648 µs (est.); recorded: 945 µs": the time line of one block
 // held against the time of the whole kernel.
 const char *pipeline_said_whole(Arena *arena, const Session *session, const PipelineOwn *own) {
-  const Model *model = session->doc.now.picture->model;
+  const Model *model = session_model(session);
   const Timeline *timeline = own->now.timeline;
   const Timed *timed = results_find(&session->background.results, &session->doc.now.schedule);
   const double mhz = model->target->boost_mhz;

@@ -62,7 +62,7 @@ static void choose_first(PipelineOwn *own) {
 // other.
 static bool shows_each(const Session *session, const PipelineOwn *own) {
   enum { ROWS = 36, WARPS = 12 };
-  const Resources *resources = &session->doc.now.picture->model->resources;
+  const Resources *resources = &session_model(session)->resources;
   const int64_t warps = resources->n_warps * (resources->n_cluster > 1 ? 2 : 1);
   bool large = session->rows >= ROWS && warps <= WARPS;
   return own->each != (large && own->mode == PIPELINE_ALONE && !session->doc.comparing);
@@ -70,7 +70,7 @@ static bool shows_each(const Session *session, const PipelineOwn *own) {
 
 // The program as it is, or as it is broken; a breakage that it has nothing for is given up.
 static const Timeline *make_timeline(const Session *session, PipelineOwn *own) {
-  const Model *model = session->doc.now.picture->model;
+  const Model *model = session_model(session);
   const BreakageId id = (BreakageId)(own->broken - 1);
   const Timeline *broken =
       own->broken ? trial_timeline(own->arena, &session->doc.targets, model, id, &own->problem)
@@ -115,7 +115,7 @@ static bool pipeline_poll(Session *session) {
 static void make_checklist(const Session *session) {
   PipelineOwn *own = own_of(session);
   if (own->checklist.skeleton) return;
-  own->checklist = pipeline_checklist(own->arena, session->doc.now.picture->model,
+  own->checklist = pipeline_checklist(own->arena, session_model(session),
                                       own->now.timeline->program, own->verdict.name);
   own->line = checklist_first_bad(&own->checklist);
 }
@@ -265,8 +265,7 @@ static void pipeline_draw(Canvas *canvas, Rect in, const Session *session) {
   }
   const Rect head = rect_take_top(&in, 1);
   draw_speed(canvas, head,
-             draw_head(canvas, head, own, session->doc.now.picture->model->resources.n_cluster),
-             session);
+             draw_head(canvas, head, own, session_model(session)->resources.n_cluster), session);
   pipeline_draw_axis(canvas, rect_take_top(&in, 1), own->now.timeline, span);
   int wanted = own->now.n + (own->beside.timeline ? own->beside.n + 2 : 0);
   int card = own->verdict.name ? BROKEN_ROWS : CARD_ROWS;
@@ -478,7 +477,7 @@ static void open_loops(Session *session, const char *argument) {
   }
   const Stmt *here = stmt_here(session);
   if (!here) return;
-  const ProgramText *text = &session->doc.now.picture->model->text;
+  const ProgramText *text = &session_model(session)->text;
   view_show(session, view_find("loops"));
   ViewState *state = session_view_state(session);
   *state = (ViewState){0};

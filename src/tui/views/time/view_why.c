@@ -43,7 +43,7 @@ static const char *missing_text(const Session *session, const Compiled *compiled
 
 static ClockAnswer *stand_in(const Session *session) {
   ClockAnswer *out = ARENA_NEW(session->frame, ClockAnswer);
-  *out = clock_answer_stand_in(session->doc.now.picture->model, &(ClockAsk){0});
+  *out = clock_answer_stand_in(session_model(session), &(ClockAsk){0});
   return out;
 }
 

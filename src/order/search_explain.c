@@ -231,8 +231,8 @@ static const char *one_text(const Search *s, const SearchResult *r) {
                           access_text(s, r->access[0]));
     case SEARCH_UNLEARNED:
       return arena_printf(s->arena,
-                          "%s: what threads of another block wrote there has been waited for in "
-                          "the scope of its own block alone",
+                          "%s: threads of another block wrote there, and the wait for it has only "
+                          "the scope of one block",
                           access_text(s, r->access[0]));
     case SEARCH_TOO_MANY:
       return arena_printf(s->arena, "%s %s once too often: its phase expects no more arrivals",

@@ -160,7 +160,7 @@ START_TEST(the_explorer_stands_on_it) {
   session_step_knob(session, KNOB_FM, 1);
   at_hand_take(session, &h100);
   ck_assert_str_eq(session->prompt.message,
-                   "on the GPU at hand, NVIDIA H100 80GB HBM3: TARGET=h100");
+                   "for the GPU at hand, NVIDIA H100 80GB HBM3: TARGET=h100");
   ck_assert_str_eq(session_model(session)->target->id, "h100");
   ck_assert_int_eq(session_edits(session), 1);
   ck_assert(shows("H100 SXM5 80GB"));

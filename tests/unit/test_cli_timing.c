@@ -160,7 +160,7 @@ START_TEST(a_wide_spread_is_not_trusted) {
   bench.entries[0].time.p75_ns = 3.5e6;
   CliRun run = with_worker("bench " STATE, cli_fake_worker(arena, "NVIDIA H200", &cubin, &bench));
   ck_assert_int_eq(run.status, 5);
-  assert_has(run.err, "too wide");
+  assert_has(run.err, "cannot be trusted");
 }
 END_TEST
 
@@ -316,8 +316,9 @@ END_TEST
 // Before a worker is asked for anything.
 START_TEST(ladder_refuses_a_size_that_no_rung_takes) {
   static const char *const sizes[][2] = {
-      {"ladder hgemm --size 4096 --size 4100", "--size 4100,4100,4100: no rung of hgemm takes it"},
-      {"ladder hopper --only e4m3 --size 1000", "no rung of hopper takes it; e4m3: "},
+      {"ladder hgemm --size 4096 --size 4100",
+       "--size 4100,4100,4100: no rung of hgemm is legal with it"},
+      {"ladder hopper --only e4m3 --size 1000", "no rung of hopper is legal with it; e4m3: "},
   };
   for (int i = 0; i < 2; i++) {
     const CliRun run = with_worker(sizes[i][0], good_worker());
@@ -412,7 +413,7 @@ static const struct {
     {"probe --op lds32", "belong together"},
     {"probe --op lds23 --addr 0", "nearest: lds32"},
     {"probe --op lds32 --addr 0,4", "addr"},
-    {"probe --op lds32 --addr lane*4 -k AUTO=0,STAGE=11", "one of the two"},
+    {"probe --op lds32 --addr lane*4 -k AUTO=0,STAGE=11", "give --op with --addr, or a schedule"},
     {"probe", "0 accesses to shared memory; nearest: STAGE=11"},
     {"probe -k AUTO=0,STAGE=11 --site 9", "nearest: --site 4"},
     {"probe extra", "\"extra\""},

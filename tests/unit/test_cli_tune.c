@@ -137,8 +137,8 @@ START_TEST(workers_that_never_come_are_named_and_not_waited_for) {
   ck_assert_ptr_nonnull(strstr(run.err, "\"no-such-command\" ended with status 127"));
   run = cli_run(arena, "tune 64,64,64 --seconds 600 --worker no-such-command --worker false");
   ck_assert_int_eq(run.status, 3);
-  ck_assert_ptr_nonnull(strstr(run.err, "worker 1 of 2 is not at work"));
-  ck_assert_ptr_nonnull(strstr(run.err, "worker 2 of 2 is not at work"));
+  ck_assert_ptr_nonnull(strstr(run.err, "worker 1 of 2 does not work"));
+  ck_assert_ptr_nonnull(strstr(run.err, "worker 2 of 2 does not work"));
 }
 END_TEST
 
@@ -146,7 +146,7 @@ END_TEST
 START_TEST(a_worker_that_never_comes_does_not_stop_the_others) {
   const CliRun run = run_well(arena_printf(
       arena, "tune 64,64,64 --seconds 3 --worker no-such-command %s", simulated("NVIDIA H200")));
-  const char *said = strstr(run.err, "worker 1 of 2 is not at work");
+  const char *said = strstr(run.err, "worker 1 of 2 does not work");
   ck_assert_ptr_nonnull(said);
   ck_assert_ptr_null(strstr(said + 1, "worker 1 of 2"));
   ck_assert_ptr_nonnull(strstr(run.out, "best "));

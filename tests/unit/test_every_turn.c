@@ -113,7 +113,7 @@ static const struct {
     {"hopper", "roles", BREAK_INIT_FENCE, SEARCH_UNBEGUN, "may not be initialised yet",
      "fence.mbarrier_init after the initialisation: tried"},
     {"fp16", "tma", BREAK_OTHER_FENCE, SEARCH_UNFENCED, "no fence.proxy.async stands between",
-     "let warp 0 fence (fence.proxy.async) in front of its copy"},
+     "let warp 0 fence (fence.proxy.async) before its copy"},
     {"attention", "causal", BREAK_LAST_SLAB, SEARCH_IN_FLIGHT, "block 0 ends while", ""},
     {"hopper", "roles", BREAK_EMPTY_WAIT, SEARCH_TOO_MANY, "once too often",
      "let producer warp 4 wait for empty[0] before it arrives at full[0] again"},

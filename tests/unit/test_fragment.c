@@ -555,7 +555,7 @@ START_TEST(test_words_say_the_atoms_own_numbers) {
   ck_assert_str_eq(word[4].meaning, "2 matrices; lanes 0 to 15 give the addresses of their rows");
   for (int w = 0; w < n; w++) ck_assert(*word[w].meaning);
   ck_assert_ptr_nonnull(strstr(wmma_text(arena, &atom), "the work of 2 such instructions"));
-  ck_assert_ptr_nonnull(strstr(wmma_text(arena, &atom), "8 fragments of B here and 4 there"));
+  ck_assert_ptr_nonnull(strstr(wmma_text(arena, &atom), "8 fragments of B here and 4 in WMMA"));
   ck_assert_ptr_null(wmma_text(arena, &tf32));
 }
 END_TEST

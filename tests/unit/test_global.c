@@ -320,7 +320,7 @@ START_TEST(the_command_draws_one) {
   CliRun run = cli_run(property_arena, "banks --op ldg32 --addr lane*8 --ascii");
   ck_assert_int_eq(run.status, 0);
   ck_assert_ptr_nonnull(strstr(run.out, "0.1.2.3.4.5.6.7.8.9.a.b.c.d.e.f.  bytes 0 to 127\n"));
-  ck_assert_ptr_nonnull(strstr(run.out, "sectors 8, ideal 4; lines 2, ideal 1; 128 B asked for"));
+  ck_assert_ptr_nonnull(strstr(run.out, "sectors 8, ideal 4; lines 2, ideal 1; 128 B used"));
   ck_assert_int_eq(cli_run(property_arena, "banks --op LDG.E.64 --addr lane*8 --json").status, 0);
   ck_assert_int_eq(cli_run(property_arena, "banks --op utmaldg --addr lane*16").status, 2);
   ck_assert_int_eq(cli_run(property_arena, "banks --op stg32 --addr lane*4+2").status, 2);

@@ -143,7 +143,7 @@ START_TEST(an_empty_history_says_why) {
   session->background.worker.present = true;
   results_set_past(&session->background.results, NULL, 0);
   drive_frame(session, canvas);
-  ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), "Nothing was timed"));
+  ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), "No kernel was timed"));
   snprintf(session->background.results.past_error, sizeof session->background.results.past_error,
            "the disk is full");
   drive_frame(session, canvas);

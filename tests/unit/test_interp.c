@@ -290,7 +290,7 @@ static const Planted planted[] = {
      true},
     {{EVEN, PLAIN, .slabs = 1, .fault = BARRIER_IN_LANES},
      FINDING_DIVERGENCE,
-     "that lane 16 of its warp does not",
+     "but lane 16 of its warp does not",
      false},
     {{EVEN, PLAIN, .slabs = 2, .fault = BARRIER_IN_WARP},
      FINDING_DEADLOCK,

@@ -203,7 +203,7 @@ static const struct {
     {TILED, "A | blocks", "compares", NULL},
     {TILED, "near x | blocks", "neither", NULL},
     {TILED, "gpu sm_counts", "not a number of a GPU", "sm_count"},
-    {TILED, "lane m16n8k16.f16 D 0 0", "no operand", "A"},
+    {TILED, "lane m16n8k16.f16 D 0 0", "not an operand", "A"},
     {TILED, "finding barrier", "no breakage", NULL},
     {TILED, "turns", "PERSISTENT=0", NULL},
     {TILED, "arrivals full", "no mbarrier", NULL},
@@ -213,7 +213,7 @@ static const struct {
     {PAIR, "mask B_s 2", "from 0 to 1", "1"},
     {PAIR ",PERSISTENT=1", "tile_in_turn 66 1", "from 0 to 65", "65"},
     {PAIR ",PERSISTENT=1", "tile_in_turn 34 16", "nothing to do", NULL},
-    {TILED, "finding wait", "nothing of the kind", NULL},
+    {TILED, "finding wait", "nothing that it could break", NULL},
     {HALF, "wavefronts A_s<-A", "no counted wavefronts", NULL},
     {TILED, "claim fp32/tiers", "no article has a figure", NULL},
     {TILED, "slab_best C_s", "no slab", NULL},
@@ -350,7 +350,7 @@ static const struct {
     {FILE_OF(""), "0 steps", NULL},
     {"{\"name\":\"a b\",\"title\":\"t\",\"about\":\"a\",\"steps\":[" STEP(
          "\"view\":\"banks\"") "]}",
-     "x.json:1:9: name: \"a b\" is no name of a lesson", NULL},
+     "x.json:1:9: name: \"a b\" is not a name for a lesson", NULL},
     {"{\"name\":\"\",\"title\":\"t\",\"about\":\"a\",\"steps\":[" STEP("\"view\":\"banks\"") "]}",
      "is not a name for a lesson", NULL},
     {"{\"name\":\"abcdefghijklmnopqrstuvwxyzabcdef\",\"title\":\"t\",\"about\":\"a\",\"steps\":"
@@ -483,10 +483,10 @@ static const struct {
     {"\"fact\":\"tile_of 300\"", "1, 3", "1, 3: no, but the row is right"},
     {"\"fact\":\"tile_of 300\"", "2, 44", "2, 44: no, but the column is right"},
     {"\"fact\":\"tile_of 300\"", "44, 1", "44, 1: no"},
-    {"\"fact\":\"tile_of 300\"", "44", "wanted is row and column"},
+    {"\"fact\":\"tile_of 300\"", "44", "type row and column"},
     {"\"choose\":[\"FM=2\",\"FM=8\"],\"least\":\"blocks\"", "a",
      "a) FM=2: no, it has 32768 blocks; another is better"},
-    {"\"choose\":[\"FM=2\",\"FM=8\"],\"least\":\"blocks\"", "c", "wanted is a letter, a to b"},
+    {"\"choose\":[\"FM=2\",\"FM=8\"],\"least\":\"blocks\"", "c", "type a letter, a to b"},
 };
 
 START_TEST(a_wrong_guess_is_answered) {

@@ -416,7 +416,7 @@ static const struct {
     {".version 8.0\n.entry k() { .reg .b32 %r<3>; add.s32 %r1, %r2; }",
      "takes at least 3 operands"},
     {".version 8.0\n.entry k() { .reg .b32 %r<3>; ld.global.u32 %r1, %r2; }",
-     "an address in brackets is expected"},
+     "expected an address in brackets"},
     {".version 8.0\n.entry k() { bra NOWHERE; }", "the label NOWHERE is not in k"},
     {".version 8.0\n.entry k() { .reg .b32 %r<3>; mov.u32 5, %r1; }",
      "a result goes to a register"},

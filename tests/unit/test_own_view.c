@@ -230,7 +230,7 @@ START_TEST(test_a_kernel_is_chosen_and_launched) {
   ck_assert(shows("9999 in direction x"));
   textfield_set(&session->prompt.field, "--launch grid=1,block=64 --arg mem:65536 --arg x");
   run_keys("Enter");
-  ck_assert(shows("a whole number of 32 bits is expected"));
+  ck_assert(shows("expected a whole number of 32 bits"));
   ck_assert_str_eq(session->prompt.field.text, "--launch grid=1,block=64 --arg mem:65536 --arg x");
   textfield_set(&session->prompt.field, "--launch grid=1,block=64 --arg mem:65536 --arg 1");
   run_keys("Enter");

@@ -151,7 +151,7 @@ START_TEST(test_tool_deadline) {
   clock_gettime(CLOCK_MONOTONIC, &before);
   ToolResult run = tool_run(arena, sleep, "", 0, NULL, 0.2);
   clock_gettime(CLOCK_MONOTONIC, &after);
-  ck_assert_str_eq(run.error, "/bin/sh was ended at its deadline of 0.2 s");
+  ck_assert_str_eq(run.error, "/bin/sh was stopped at its deadline of 0.2 s");
   ck_assert(run.limited);
   ck_assert_double_le((double)(after.tv_sec - before.tv_sec), stress_wall(5));
 }

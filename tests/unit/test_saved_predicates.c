@@ -90,11 +90,11 @@ static const char *sentence(const char *text) {
 START_TEST(sentences) {
   ck_assert_str_eq(sentence(SAVE TEST "EXIT"), "");
   ck_assert_str_eq(sentence(SAVE WRITE TEST "EXIT"),
-                   "ptxas loses predicates: IMAD.U32 at 0020 overwrites bit 2 of R0, which 0030 "
-                   "tests");
+                   "ptxas loses predicates: IMAD.U32 at 0020 overwrites bit 2 of R0, and 0030 "
+                   "tests it later");
   ck_assert_str_eq(sentence(SAVE WRITE TEST TEST "EXIT"),
-                   "ptxas loses predicates: IMAD.U32 at 0020 overwrites bit 2 of R0, which 0030 "
-                   "tests, and 1 more");
+                   "ptxas loses predicates: IMAD.U32 at 0020 overwrites bit 2 of R0, and 0030 "
+                   "tests it later, and 1 more");
 }
 END_TEST
 

@@ -117,7 +117,7 @@ START_TEST(rungs_keep_their_edits) {
   ck_assert(session_go_rung(session, rung + 1));
   ck_assert_int_eq(session_edits(session), 0);
   ck_assert_int_eq(now(KNOB_FM), 8);
-  ck_assert(strstr(session->prompt.message, "1 edit stays with rung") != NULL);
+  ck_assert(strstr(session->prompt.message, "1 edit stays at rung") != NULL);
   ck_assert(session_go_rung(session, rung));
   ck_assert_int_eq(now(KNOB_FM), 4);
   session_reset_rung(session);

@@ -310,7 +310,7 @@ START_TEST(two_products_and_what_is_hidden) {
   ck_assert(view_run(session, "element", "O 3 500"));
   ck_assert(strstr(session->prompt.message, "O has 512 rows and 128 columns; nearest: O[3][127]"));
   ck_assert(view_run(session, "element", "A 3 5"));
-  ck_assert(strstr(session->prompt.message, "no element"));
+  ck_assert(strstr(session->prompt.message, "not an element"));
 }
 END_TEST
 
@@ -323,7 +323,7 @@ START_TEST(products_of_other_kernels) {
   show("tiles");
   ck_assert(sees("P["));
   keys("p");
-  ck_assert(strstr(session->prompt.message, "by a kernel before, scores"));
+  ck_assert(strstr(session->prompt.message, "an earlier kernel, scores"));
   keys("Enter Enter Enter e V Space 3 Space 4 Enter");
   ck_assert(sees("V[3][4]"));
 }

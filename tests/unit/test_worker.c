@@ -547,7 +547,7 @@ START_TEST(test_same_id_twice) {
   send_bench(1);
   Message said = next_message(SOON_MS);
   ck_assert_int_eq(said.kind, MESSAGE_ERROR);
-  ck_assert_ptr_nonnull(strstr(said.text, "in use"));
+  ck_assert_ptr_nonnull(strstr(said.text, "another request uses this id"));
 }
 END_TEST
 

@@ -33,7 +33,7 @@ PtxOrders *ptx_orders_new(Arena *arena, const PtxMachine *m, int registers) {
   if (!registers && has(m->module, ptx_sets_registers))
     ptx_orders_leave_out(
         o,
-        "whether there are registers for setmaxnreg: how many a thread begins with is "
+        "whether there are registers for setmaxnreg: the number that a thread begins with is "
         "not known");
   o->warp = ARENA_ARRAY(arena, WarpEvents, m->n_warps);
   for (int i = 0; i < m->n_warps; i++) {

@@ -61,10 +61,7 @@ static void print_fits(Arena *arena, const HistoryCalibration *rows, int n) {
            fit->order);
     cli_print_factors(fit);
   }
-  if (n)
-    puts(
-        "factors: 2 = twice the time of the data sheet; limits that no time moved are left "
-        "out");
+  if (n) puts("factors: 2 = twice the time of the data sheet; unmoved limits are left out");
 }
 
 typedef struct TunedFits {

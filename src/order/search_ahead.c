@@ -345,7 +345,7 @@ static bool meets_learner(const Search *search, SearchState *s, const SearchAhea
                           SearchWord word, bool own) {
   const int rank = search->process[process].rank;
   bool any = false;
-  for (int i = word; i < search->index->n_words; i += SEARCH_WORDS)
+  for (int i = (int)word; i < search->index->n_words; i += SEARCH_WORDS)
     any = any || search_words(search, s)[i] & search->index->of_block[rank];
   for (int p = 0; any && p < search->n_processes; p++)
     for (int at = search_at(s, p); p != process && at < w->at[p]; at++)

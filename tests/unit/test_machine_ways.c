@@ -181,6 +181,40 @@ START_TEST(test_why_of_a_run_names_loops_and_lines) {
 }
 END_TEST
 
+// Options that would be passed over are refused.
+static const char *const together[] = {"--what-if",        "--cold",
+                                       "--mhz 1700",       "--why --every-order",
+                                       "--why --markdown", "--machine --against machine"};
+
+START_TEST(test_options_that_do_not_go_together) {
+  if (!cli_has_program()) return;
+  const CliRun run = cli_run(arena, arena_printf(arena, K09 K09_ARGS "%s", together[_i]));
+  ck_assert_int_eq(run.status, 2);
+  ck_assert_ptr_nonnull(strstr(run.err, "--"));
+}
+END_TEST
+
+// 128 MiB that L2 does not hold take 55,364 clocks at 4,800 GB/s and 1,980 MHz, the rate on paper,
+// whatever would be if; what L2 holds takes no such time.
+START_TEST(test_dram_bounds_what_it_has_to_move) {
+  if (!has_tool() || !open_find_tool(arena, "ptxas")) return;
+#define COPY "open tests/data/machine/copy.ptx --launch grid="
+  const CliRun large = cli_run(
+      arena, COPY "16384,block=256 --arg mem:67108864 --arg mem:67108864 --why --what-if --json");
+  ck_assert_msg(large.status == 0, "%s%s", large.out, large.err);
+  const JsonValue *kernel = json_object_get(cli_json(arena, &large), "kernel"),
+                  *clocks = json_object_get(kernel, "clocks"),
+                  *what_if = json_object_get(kernel, "what_if");
+  ck_assert_double_gt(json_number(clocks, "value"), 55364);
+  ck_assert_double_lt(json_number(clocks, "value"), 61000);
+  ck_assert_double_gt(json_number(what_if, "loads_near"), 55364);
+  const CliRun small =
+      cli_run(arena, COPY "1024,block=256 --arg mem:4194304 --arg mem:4194304 --why --json");
+  const JsonValue *few = json_object_get(cli_json(arena, &small), "kernel");
+  ck_assert_double_lt(json_number(json_object_get(few, "clocks"), "value"), 12000);
+}
+END_TEST
+
 // PTX where there is an assembler: the same report from its machine code.
 START_TEST(test_machine_code_is_run_in_place_of_ptx) {
   if (!has_tool() || !open_find_tool(arena, "ptxas")) return;
@@ -204,6 +238,9 @@ Suite *suite_machine_ways(void) {
   tcase_set_timeout(tcase, 60);
   tcase_add_test(tcase, test_why_of_a_run_names_loops_and_lines);
   tcase_add_test(tcase, test_machine_code_is_run_in_place_of_ptx);
+  tcase_add_loop_test(tcase, test_options_that_do_not_go_together, 0,
+                      sizeof together / sizeof *together);
+  tcase_add_test(tcase, test_dram_bounds_what_it_has_to_move);
   suite_add_tcase(suite, tcase);
   return suite;
 }

@@ -303,6 +303,24 @@ static int open_main(Arena *arena, OpenOptions *given, Diags *diags) {
   return status;
 }
 
+// False after a finding: options that need each other, or exclude each other.
+static bool goes_together(const OpenOptions *given, Diags *diags) {
+  const OpenRequest *r = &given->request;
+  const struct {
+    bool wrong;
+    const char *text;
+  } rules[] = {
+      {!r->follow && (given->what_if || given->cold || given->mhz),
+       "--what-if, --cold and --mhz need --why"},
+      {r->follow && (r->orders || r->against || given->markdown || r->detail),
+       "--why goes without --every-order, --against, --markdown and --detail"},
+      {r->machine && r->against, "--against runs the PTX beside machine code: leave out --machine"},
+  };
+  for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+    if (rules[i].wrong) diag_add(diags, "usage", "%s", rules[i].text);
+  return diags->count == 0;
+}
+
 int cmd_open(Arena *arena, int argc, char **argv) {
   const int n_given = argc;
   char **as_given = ARENA_ARRAY(arena, char *, argc + 1);
@@ -329,6 +347,7 @@ int cmd_open(Arena *arena, int argc, char **argv) {
   }
   request->path = argv[1];
   request->machine |= request->follow;
+  if (!goes_together(&given, &diags)) return cli_fail(&diags);
   request->record = !request->follow && (request->detail || !given.json);
   if (given.main) return open_main(arena, &given, &diags);
   take_flags(arena, &given);

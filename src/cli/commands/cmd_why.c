@@ -170,11 +170,7 @@ static bool read_launch(const WhyOptions *given, ClockAsk *ask, Diags *diags) {
   PtxLaunch launch = {0};
   if (!given->launch) return true;
   if (!open_read_launch(given->launch, &launch, diags)) return false;
-  ask->launch = (ClockLaunch){.blocks = (int64_t)max_int(1, launch.grid[0]) *
-                                        max_int(1, launch.grid[1]) * max_int(1, launch.grid[2]),
-                              .threads = max_int(1, launch.block[0]) * max_int(1, launch.block[1]) *
-                                         max_int(1, launch.block[2]),
-                              .smem_bytes = launch.dynamic_smem};
+  ask->launch = why_launch(&launch);
   return true;
 }
 

@@ -24,10 +24,6 @@ struct OpenFollowed {
   ClockBlock kind[KINDS_MAX];
 };
 
-static int threads_of(const PtxLaunch *launch) {
-  return max_int(1, launch->block[0]) * max_int(1, launch->block[1]) * max_int(1, launch->block[2]);
-}
-
 static void access_told(void *self, const PtxAccess *access) {
   OpenFollowed *f = self;
   ptx_tally_access(f->tally, access);
@@ -46,8 +42,8 @@ OpenFollowed *open_follow(const OpenResult *r, PtxMachine *machine, PtxTally *ta
   f->code = sass_decode(r->arena, text.at, (size_t)(text.end - text.at), r->module->machine->sm);
   f->costs = access_costs_new(r->arena, &f->code);
   f->listener = (SassListener){access_costs_note, &f->costs};
-  f->ways = mc_ways_new(r->arena, &f->code, (int)ceil_div(threads_of(&r->launch), SASS_LANES),
-                        &f->listener);
+  f->ways = mc_ways_new(r->arena, &f->code,
+                        (int)ceil_div(why_launch(&r->launch).threads, SASS_LANES), &f->listener);
   ptx_machine_watch(machine, access_told, f);
   ptx_machine_trace(machine, step_told, f);
   return f;
@@ -59,12 +55,6 @@ void open_follow_block(OpenFollowed *f) {
 }
 
 // ---- the answer ---------------------------------------------------------------------------------
-
-static int64_t blocks_of(const PtxLaunch *launch) {
-  int64_t n = 1;
-  for (int d = 0; d < 3; d++) n *= max_int(1, launch->grid[d]);
-  return n;
-}
 
 static double data_bytes(const OpenResult *r) {
   double bytes = r->text.capsule ? (double)capsule_memory_bytes(r->text.capsule) : 0;
@@ -110,13 +100,12 @@ int open_why(const OpenResult *r, const OpenWhy *asked, Diags *diags) {
                          .costs = &f->costs,
                          .stack_bytes = r->module->machine->stack_bytes,
                          .data_bytes = data_bytes(r)};
-  const ClockAsk ask = {
-      .kernel = r->kernel->name,
-      .mhz = asked->mhz,
-      .what_if = asked->what_if,
-      .cold = asked->cold,
-      .launch = {blocks_of(&r->launch), threads_of(&r->launch), r->launch.dynamic_smem},
-      .run = &run};
+  const ClockAsk ask = {.kernel = r->kernel->name,
+                        .mhz = asked->mhz,
+                        .what_if = asked->what_if,
+                        .cold = asked->cold,
+                        .launch = why_launch(&r->launch),
+                        .run = &run};
   ClockAnswer answer =
       clock_answer_cubin(r->arena, (const unsigned char *)r->cubin, r->cubin_bytes, &targets, &ask);
   if (answer.why_not) return cli_error(CLI_USAGE, "%s: %s", r->path, answer.why_not);

@@ -7,6 +7,7 @@
 #include "cli/common/cli_compile.h"
 #include "cli/common/why/why_ncu.h"
 #include "kernels/toolchain/machine/clock_answer.h"
+#include "ptx/run/machine.h"
 
 typedef struct Why {
   Arena *arena;
@@ -19,5 +20,7 @@ typedef struct Why {
   const NcuBeside *ncu;      // NULL: no samples were given
 } Why;
 
+// The launch of a kernel of anybody's, as the clock asks for it.
+ClockLaunch why_launch(const PtxLaunch *launch);
 void why_print(const Why *why);
 void why_print_json(const Why *why);

@@ -127,6 +127,18 @@ static void print_other_loops(const Why *why) {
   }
 }
 
+static int64_t volume(const int extent[3]) {
+  int64_t n = 1;
+  for (int d = 0; d < 3; d++) n *= max_int(1, extent[d]);
+  return n;
+}
+
+ClockLaunch why_launch(const PtxLaunch *launch) {
+  return (ClockLaunch){.blocks = volume(launch->grid),
+                       .threads = (int)volume(launch->block),
+                       .smem_bytes = launch->dynamic_smem};
+}
+
 void why_print(const Why *why) {
   const ClockAnswer *answer = why->answer;
   printf("%s%s%s, %s: %s\n", answer->kernel, *answer->kernel ? "  " : "", answer->target->name,

@@ -93,15 +93,6 @@ static int resident_of(const Target *target, const LaunchGiven *given) {
   return (int)blocks;
 }
 
-static void cost_lines(const SassCode *code, double *lines, double *far_bytes) {
-  for (int i = 0; i < code->n; i++) {
-    const SassInst *inst = &code->inst[i];
-    if (inst->opcode->pipe != SASS_PIPE_FAR) continue;
-    lines[i] = inst->bytes > 4 ? inst->bytes / 4.0 : 1;
-    far_bytes[i] = lines[i] * LINE;
-  }
-}
-
 static int warps_of(const LaunchGiven *given) { return (int)ceil_div(given->threads, SASS_LANES); }
 
 // Fills what the launch says of the SM that has most blocks.
@@ -112,36 +103,6 @@ static void put_launch(KernelPlay *play, const Target *target, const LaunchGiven
   play->in.resident = resident;
   play->in.n_loops = play->n_loops;
   play->in.alone = (double)target->sm_count * play->in.blocks / (double)given->blocks;
-}
-
-KernelPlay launch_play(Arena *arena, const SassCode *code, const Target *target,
-                       const LaunchGiven *given, const int *turns) {
-  KernelPlay out = {.code = *code};
-  SassWay one;
-  out.n_loops = sass_loops(arena, code, out.loop, CLOCK_MARKS_MAX);
-  const int warps = warps_of(given), resident = resident_of(target, given);
-  if (resident < 1) return (KernelPlay){.why_not = no_room};
-  if (!find_way(arena, &out, turns, &one)) return (KernelPlay){.why_not = no_end};
-  SassWay *way = ARENA_ARRAY(arena, SassWay, warps);
-  ClockBlock *kind = ARENA_NEW(arena, ClockBlock);
-  double *wavefronts = ARENA_ARRAY(arena, double, code->n + 1),
-         *far_bytes = ARENA_ARRAY(arena, double, code->n + 1),
-         *lines = ARENA_ARRAY(arena, double, code->n + 1),
-         *share = ARENA_ARRAY(arena, double, code->n + 1);
-  for (int i = 0; i < warps; i++) way[i] = one;
-  for (int i = 0; i < code->n; i++) share[i] = 1;
-  kind->way = way;
-  clock_cost_least(code, wavefronts, far_bytes);
-  cost_lines(code, lines, far_bytes);
-  out.in = (ClockKernel){.wavefronts = wavefronts,
-                         .lines = lines,
-                         .far_bytes = far_bytes,
-                         .far_share = share,
-                         .n_kinds = 1,
-                         .kind = kind};
-  put_launch(&out, target, given, resident);
-  kernel_play_finish(arena, &out, kind, (double)given->blocks);
-  return out;
 }
 
 // ---- a run --------------------------------------------------------------------------------------
@@ -191,4 +152,22 @@ KernelPlay launch_play_run(Arena *arena, const SassCode *code, const Target *tar
   out.in.cold_loads = play_cold_loads(code, costs->cold_share, kind[0].way, warps) *
                       min_int(out.in.blocks, resident);
   return out;
+}
+
+// ---- what is said in place of a run -------------------------------------------------------------
+
+// All warps of the block go one way, and no access is told: each is as cheap as its instruction
+// allows.
+KernelPlay launch_play(Arena *arena, const SassCode *code, const Target *target,
+                       const LaunchGiven *given, const int *turns) {
+  KernelPlay walked = {.code = *code};
+  SassWay one;
+  walked.n_loops = sass_loops(arena, code, walked.loop, CLOCK_MARKS_MAX);
+  if (!find_way(arena, &walked, turns, &one)) return (KernelPlay){.why_not = no_end};
+  const int warps = warps_of(given);
+  SassWay *way = ARENA_ARRAY(arena, SassWay, warps);
+  for (int i = 0; i < warps; i++) way[i] = one;
+  AccessCosts costs = access_costs_new(arena, code);
+  const LaunchRun run = {.n_kinds = 1, .kind = &(ClockBlock){way}, .costs = &costs};
+  return launch_play_run(arena, code, target, given, &run);
 }

@@ -441,6 +441,10 @@ START_TEST(test_source_with_a_main_is_opened) {
   ck_assert_ptr_nonnull(strstr(run.out, "add.cu:9 "));
   ck_assert_ptr_nonnull(strstr(run.out, "127 of 127 words that changed are equal"));
   ck_assert_ptr_nonnull(strstr(run.err, "add<float>"));
+  // Whatever the program prints, stdout is one JSON object.
+  const CliRun object = cli_run(arena, "open " DATA "/add.cu --json --main");
+  ck_assert_msg(object.out[0] == '{', "%.80s", object.out);
+  cli_json(arena, &object);
   const CliRun none = cli_run(arena, "open " DATA "/add.cu --text --main --launch 3");
   ck_assert_int_eq(none.status, 1);
   ck_assert_int_eq(cli_run(arena, "open " DATA "/add.ptx.cu --text --main").status, 4);

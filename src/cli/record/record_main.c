@@ -64,6 +64,7 @@ static bool run(Arena *arena, RecordMain *given, const char *program, Diags *dia
                            .blocks = given->blocks ? given->blocks : "0",
                            .budget = BUDGET_MILLIONS,
                            .cpu = true,
+                           .aside = given->aside,
                            .argv = argv};
   if (given->launch &&
       !option_parse_int(given->launch, 0, LAUNCH_MAX, "--launch", &request.launch, diags))

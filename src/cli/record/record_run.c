@@ -163,6 +163,7 @@ static pid_t start(Arena *arena, const RecordRequest *request, const char *folde
   if (preload) put_first(arena, "LD_PRELOAD", arena_printf(arena, "%s/libcuda.so.1", folder));
   setenv("GEMMVIEW_RECORD", arena_printf(arena, "%s/settings", folder), 1);
   signal(SIGINT, SIG_DFL);
+  if (request->aside) dup2(STDERR_FILENO, STDOUT_FILENO);
   execvp(request->argv[0], request->argv);
   fprintf(stderr, "gemmview: %s cannot be started: %s\n", request->argv[0], strerror(errno));
   _exit(NOT_STARTED);

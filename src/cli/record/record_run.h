@@ -11,6 +11,7 @@ typedef struct RecordRequest {
   int launch;           // which of the kernel's launches, from 0
   int budget;           // millions of lane instructions of a launch on the CPU
   bool cpu, no_data, skips;
+  bool aside;            // what the program prints goes to stderr
   const Target *target;  // what the device without a GPU says of itself
   char *const *argv;     // the program and its words
 } RecordRequest;

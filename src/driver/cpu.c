@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/str.h"
 #include "driver/driver_launch.h"
 
@@ -40,6 +41,8 @@ PtxMachine *cpu_machine(Arena *arena, const DriverRun *run, bool bare, Diags *di
   return machine;
 }
 
+static bool is_late(const DriverRun *run) { return run->until > 0 && clock_seconds() > run->until; }
+
 PtxOutcome cpu_blocks(PtxMachine *machine, const DriverRun *run, const char *blocks) {
   int first[3] = {0}, last[3] = {0};
   const bool all = str_equal(blocks, "all");
@@ -54,7 +57,7 @@ PtxOutcome cpu_blocks(PtxMachine *machine, const DriverRun *run, const char *blo
   for (int z = first[2]; z <= last[2]; z += step[2])
     for (int y = first[1]; y <= last[1]; y += step[1])
       for (int x = first[0]; x <= last[0] && outcome == PTX_DONE; x += step[0])
-        outcome = ptx_machine_run_cluster(machine, x, y, z);
+        outcome = is_late(run) ? PTX_BUDGET : ptx_machine_run_cluster(machine, x, y, z);
   return outcome;
 }
 
@@ -112,9 +115,10 @@ DriverResult cpu_run(DriverRun *run) {
     result = result_of(machine, outcome);
     run->left = outcome == PTX_BUDGET;
     if (run->left)
-      driver_say(
-          "%s: stopped after %lld lane instructions (--budget): its results are not complete",
-          run->function->name, (long long)ptx_machine_lane_instructions(machine));
+      driver_say("%s: stopped after %lld lane instructions (%s): its results are not complete",
+                 ptx_plain_name(arena, run->function->name),
+                 (long long)ptx_machine_lane_instructions(machine),
+                 is_late(run) ? "--seconds" : "--budget");
   }
   arena_free(arena);
   return result;

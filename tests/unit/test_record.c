@@ -329,7 +329,8 @@ static const struct {
 } programs[] = {{"add", "arch=compute_80,code=compute_80", "999 of 999 words"},
                 {"sgemm", "arch=compute_80,code=[compute_80,sm_80]", "4595 of 4595 words"},
                 {"wgmma", "arch=compute_90a,code=compute_90a", "3871 of 3871 words"},
-                {"grid", "arch=compute_90,code=[compute_90,sm_90]", "3120 of 3120 words"}};
+                {"grid", "arch=compute_90,code=[compute_90,sm_90]", "3120 of 3120 words"},
+                {"chain", "arch=compute_90,code=[compute_90,sm_90]", "65 of 65 words"}};
 
 // By nvcc, seconds each; what the same one made of the same text with the same flags is kept in
 // build/kept for the next run of the tests.

@@ -118,6 +118,7 @@ static const char *settings_text(Arena *arena, const RecordRequest *request, con
   add_line(arena, &out, "seen", arena_printf(arena, "%s/seen", folder));
   str_printf(&out, "launch %d\n", request->launch);
   if (request->budget > 0) str_printf(&out, "budget %d000000\n", request->budget);
+  str_printf(&out, "seconds %d\n", request->seconds);
   if (request->no_data) str_add(&out, "no-data\n");
   if (request->skips) str_add(&out, "skips\n");
   add_attributes(&out, request->target);

@@ -172,6 +172,48 @@ static const char *approximation_text(const OpenResult *r) {
                                n);
 }
 
+// ---- unknown values -----------------------------------------------------------------------------
+
+// An instruction that gives unknown values, with those of its line that do so for the same reason.
+typedef struct UnknownValue {
+  int pc;
+  const char *why;
+  int64_t executions;
+} UnknownValue;
+
+static UnknownValue *find_unknown(const OpenResult *r, UnknownValue *values, int n, int pc) {
+  const PtxInst *code = r->module->code;
+  for (int i = 0; i < n; i++)
+    if (str_equal(values[i].why, ptx_unknown_why(&code[pc])) &&
+        same_line(r->module, code[values[i].pc].loc, code[pc].loc))
+      return &values[i];
+  return NULL;
+}
+
+static const UnknownValue *unknown_values(Arena *arena, const OpenResult *r, int *n) {
+  int most = 0;
+  for (int pc = 0; pc < r->module->n_code; pc++)
+    most += ptx_unknown_why(&r->module->code[pc]) != NULL;
+  UnknownValue *values = ARENA_ARRAY(arena, UnknownValue, most + 1);
+  for (int pc = 0; pc < r->module->n_code; pc++) {
+    const int64_t executions = ptx_machine_executions(r->machine, pc);
+    const char *why = ptx_unknown_why(&r->module->code[pc]);
+    if (!why || executions == 0) continue;
+    UnknownValue *value = find_unknown(r, values, *n, pc);
+    if (!value) *(value = &values[(*n)++]) = (UnknownValue){.pc = pc, .why = why};
+    value->executions += executions;
+  }
+  return values;
+}
+
+static void print_unknown(const OpenResult *r, const char *mark) {
+  int n = 0;
+  const UnknownValue *values = unknown_values(r->arena, r, &n);
+  for (int i = 0; i < n; i++)
+    printf("%s%sunknown values: %s: %s\n", i ? "" : "\n", mark, pc_text(r, values[i].pc),
+           str_sanitise(r->arena, values[i].why));
+}
+
 // ---- text ---------------------------------------------------------------------------------------
 
 // Counts of the access that costs most; NULL: the line has none.
@@ -194,7 +236,8 @@ static const char *op_name(const OpenResult *r, const PtxLineOp *op) {
 
 // "LDSM.x4"; of several kinds of access each with its share: "LDGSTS 768, LDSM.x4 1088".
 static const char *ops_text(const OpenResult *r, const PtxLine *line) {
-  if (!line->ops || !line->ops->next) return what_of(r, line);
+  if (!line->ops || (!line->ops->next && line->worst_pc >= 0)) return what_of(r, line);
+  if (!line->ops->next) return op_name(r, line->ops);
   Str out = str_new(r->arena);
   for (const PtxLineOp *op = line->ops; op; op = op->next) {
     str_printf(&out, "%s%s", out.text[0] ? ", " : "", op_name(r, op));
@@ -249,6 +292,11 @@ static const char *together_text(const OpenResult *r, const PtxLine *line) {
   return out.text;
 }
 
+// A line whose accesses were left out in lanes whose addresses are not known says so.
+static const char *unknown_text(const PtxLine *line) {
+  return line->unknown ? ", depends on unknown values" : "";
+}
+
 static void print_row(const OpenResult *r, const PtxLine *line) {
   const char *count = line->countable ? arena_printf(r->arena, "%" PRId64, line->wavefronts) : "?";
   const char *ideal = line->countable ? arena_printf(r->arena, "%" PRId64, line->ideal) : "-";
@@ -259,8 +307,8 @@ static void print_row(const OpenResult *r, const PtxLine *line) {
     printf(" %10" PRId64, counted->wavefronts);
   else if (r->counted)
     printf(" %10s", "-");
-  printf(" %s%s%s%s%s\n", ops_text(r, line), line->data ? ", depends on data" : "",
-         together_text(r, line), chain_text(r, line),
+  printf(" %s%s%s%s%s%s\n", ops_text(r, line), line->data ? ", depends on data" : "",
+         unknown_text(line), together_text(r, line), chain_text(r, line),
          most_text(r->arena, line->countable, line->wavefronts, line->wavefronts_most));
 }
 
@@ -276,15 +324,21 @@ static void print_heading(const OpenResult *r) {
   if (r->text.capsule) printf("as recorded: %s\n", r->launch_text);
 }
 
+static bool shows_global(const PtxLine *line) {
+  return line->sectors > 0 || (line->unknown && !line->shared);
+}
+
 static void print_global(const OpenResult *r) {
   bool first = true;
   for (int i = 0; i < r->lines->n; i++) {
     const PtxLine *line = &r->lines->items[i];
-    if (line->sectors == 0) continue;
+    if (!shows_global(line)) continue;
     if (first) printf("\n%-32s %10s %10s\n", "global memory", "sectors", "at least");
     first = false;
-    printf("%-32s %10" PRId64 " %10" PRId64 "\n", str_sanitise(r->arena, place_of(r, line)),
-           line->sectors, line->ideal_sectors);
+    printf(
+        "%-32s %10" PRId64 " %10" PRId64 "%s\n", str_sanitise(r->arena, place_of(r, line)),
+        line->sectors, line->ideal_sectors,
+        line->unknown && !line->shared ? "  without accesses that depend on unknown values" : "");
   }
 }
 
@@ -313,6 +367,7 @@ void open_print_text(const OpenResult *r) {
          r->lines->countable ? "" : "  without the lines that are not countable");
   print_global(r);
   print_cures(r, "write ", "");
+  print_unknown(r, "");
   const int n = ptx_machine_findings(r->machine);
   if (r->misfit) printf("\n%s\n", r->misfit);
   printf("\n%s\n", n ? "findings" : "no race, no unwritten read, no access out of bounds");
@@ -349,10 +404,11 @@ void open_print_markdown(const OpenResult *r) {
     printf("| %s | %s | %" PRId64 " | %s |%s `%s`%s%s%s |\n",
            str_sanitise(r->arena, place_of(r, line)), count, line->ideal,
            times_text(r->arena, line), counted_cell(r, line), ops_text(r, line),
-           line->data ? ", depends on data" : "", together_text(r, line),
+           line->data ? ", depends on data" : unknown_text(line), together_text(r, line),
            most_text(r->arena, line->countable, line->wavefronts, line->wavefronts_most));
   }
   print_cures(r, "- write ", "`");
+  print_unknown(r, "- ");
   for (int i = 0; i < ptx_machine_findings(r->machine); i++)
     printf("%s- %s\n", i ? "" : "\n", finding_text(r, ptx_machine_finding(r->machine, i)));
   const char *notes[] = {r->misfit, left_out_text(r), outcome_text(r), counted_text(r)};
@@ -400,7 +456,7 @@ static const PtxLine **shared_lines(Arena *arena, const OpenResult *r) {
 static const PtxLine **global_lines(Arena *arena, const OpenResult *r) {
   const PtxLine **line = ARENA_ARRAY(arena, const PtxLine *, r->lines->n + 1);
   for (int i = 0; i < r->lines->n; i++)
-    line[i] = r->lines->items[i].sectors ? &r->lines->items[i] : NULL;
+    line[i] = shows_global(&r->lines->items[i]) ? &r->lines->items[i] : NULL;
   return line;
 }
 

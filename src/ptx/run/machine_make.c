@@ -116,6 +116,8 @@ static void make_warps(PtxMachine *m) {
     w->regs = ARENA_ARRAY(m->arena, uint64_t, w->cap_regs * PTX_LANES);
     w->taint = ARENA_ARRAY(m->arena, uint32_t, w->cap_regs);
     w->flight = ARENA_ARRAY(m->arena, PtxFlight, w->cap_regs);
+    w->unknown = ARENA_ARRAY(m->arena, uint32_t, w->cap_regs);
+    w->pred_unknown = ARENA_ARRAY(m->arena, uint32_t, w->cap_preds);
     w->preds = ARENA_ARRAY(m->arena, uint32_t, w->cap_preds);
     w->pred_taint = ARENA_ARRAY(m->arena, uint32_t, w->cap_preds);
     w->fixed = ARENA_ARRAY(m->arena, uint64_t, n_fixed * PTX_LANES);
@@ -274,6 +276,8 @@ static bool make_parts(PtxMachine *m, Diags *diags) {
   if (!make_memory(m, diags)) return false;
   for (int pc = 0; pc < module->n_code; pc++)
     m->multiplies |= ptx_meant(&module->code[pc])->run == run_wgmma;
+  for (int pc = 0; pc < module->n_code; pc++)
+    m->has_unknowns |= module->code[pc].run == ptx_run_unknown;
   m->executions = ARENA_ARRAY(arena, int64_t, module->n_code + 1);
   m->line_keys = ptx_line_keys(arena, module);
   m->warps = ARENA_ARRAY(arena, PtxWarp, m->n_warps);
@@ -320,8 +324,12 @@ static PtxBuffer *next_buffer(PtxMachine *m, const char *name, int64_t bytes, bo
 
 uint64_t ptx_machine_buffer(PtxMachine *m, const char *name, int64_t bytes, const void *contents,
                             PtxContent content) {
-  PtxBuffer *b = next_buffer(m, name, bytes, content != PTX_CONTENT_UNWRITTEN);
+  PtxBuffer *b = next_buffer(m, name, bytes, content < PTX_CONTENT_UNWRITTEN);
   if (contents) memcpy(b->plane.bytes, contents, (size_t)bytes);
+  if (content == PTX_CONTENT_UNKNOWN) {
+    memset(b->plane.state, PTX_BYTE_WRITTEN | PTX_BYTE_UNKNOWN, (size_t)bytes);
+    m->has_unknowns = true;
+  }
   return b->address;
 }
 

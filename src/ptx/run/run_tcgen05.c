@@ -192,6 +192,8 @@ static void add_products(PtxMachine *m, PtxWarp *w, const PtxInst *i, const stru
   for (int row = 0; row < TENSOR_LANES; row++) {
     if (disabled[row / PTX_LANES] >> row % PTX_LANES & 1) continue;
     uint32_t *cells = &w->block->tmem->bits[row][column];
+    bool *unknown = &w->block->tmem->unknown[row][column];
+    for (int n = 0; n < p->n; n++) unknown[n] = w->doubt || (adds && unknown[n]);
     for (int n = 0; n < p->n; n++) d[n] = adds ? ptx_type_value(p->d, cells[n]) : 0;
     for (int k = 0; k < p->k; k++) {
       const double x = p->sign * a[k * TENSOR_LANES + row];
@@ -278,6 +280,8 @@ void run_t_ld(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   for (int n = 0; n < to->n; n++) {
     uint64_t *D = ptx_lanes(m, w, to, n);
     FOR_LANES(mask) D[l] = w->block->tmem->bits[first + (int)l][reach.column + n];
+    FOR_LANES(mask)
+    if (w->block->tmem->unknown[first + (int)l][reach.column + n]) ptx_doubt(m, w, 1u << l);
     const PtxArg arg = m->module->args[to->at + n];
     if (arg >= 0) w->frame_taint[arg] = ~0u;
   }
@@ -293,7 +297,10 @@ void run_t_st(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   ptx_tmem_write(m, w, (uint32_t)__builtin_ctz(mask), &reach);
   for (int n = 0; n < from->n; n++) {
     const uint64_t *S = ptx_lanes(m, w, from, n);
-    FOR_LANES(mask) w->block->tmem->bits[first + (int)l][reach.column + n] = (uint32_t)S[l];
+    FOR_LANES(mask) {
+      w->block->tmem->bits[first + (int)l][reach.column + n] = (uint32_t)S[l];
+      w->block->tmem->unknown[first + (int)l][reach.column + n] = w->doubt >> l & 1;
+    }
   }
 }
 

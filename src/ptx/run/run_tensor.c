@@ -80,7 +80,9 @@ static bool row_address(const Box *b, int64_t row, uint64_t *address) {
   return true;
 }
 
-static bool copy_element(const Box *b, uint64_t row_at, int64_t index, unsigned char *bytes) {
+// *unknown: of a store, whether the element is; of a load it is found out.
+static bool copy_element(const Box *b, uint64_t row_at, int64_t index, unsigned char *bytes,
+                         bool *unknown) {
   const TmaBox *box = &b->tensor->box;
   if (index < 0 || index >= box->shape[0]) return true;
   PtxSpace space = PTX_SPACE_GLOBAL;
@@ -94,12 +96,16 @@ static bool copy_element(const Box *b, uint64_t row_at, int64_t index, unsigned 
     b->m->stopped = true;
     return false;
   }
+  const bool is_unknown = ptx_place_is_unknown(b->m, &place, space, box->elem_bytes);
+  if (!b->is_store) *unknown |= is_unknown;
   if (b->reduces)
     ptx_atomic_bytes(b->logic, b->type, place.bytes, bytes, box->elem_bytes);
   else
     memcpy(b->is_store ? place.bytes : bytes, b->is_store ? bytes : place.bytes,
            (size_t)box->elem_bytes);
   if (b->is_store) ptx_mark_written(&place, box->elem_bytes, true);
+  if (b->is_store && (*unknown || (b->reduces && is_unknown)))
+    ptx_mark_unknown(&place, box->elem_bytes);
   return true;
 }
 
@@ -108,6 +114,8 @@ static bool copy_chunk(const Box *b, int64_t row, int64_t byte) {
   const TmaBox *box = &b->tensor->box;
   const int64_t at = tma_box_address(box, b->corner, row, byte);
   unsigned char *shared = b->m->shared.bytes + at, values[CHUNK] = {0};
+  const PtxPlace there = {shared, b->m->shared.state + at, at};
+  bool unknown = b->is_store && ptx_place_is_unknown(b->m, &there, PTX_SPACE_SHARED, CHUNK);
   if (b->is_store) {
     memcpy(values, shared, CHUNK);
     ptx_touch(b->m, b->w, (int)b->lane, at, CHUNK, PTX_SENDS, NULL);
@@ -115,12 +123,14 @@ static bool copy_chunk(const Box *b, int64_t row, int64_t byte) {
   uint64_t row_at = 0;
   if (row_address(b, row, &row_at))
     for (int e = 0; e < CHUNK; e += box->elem_bytes)
-      if (!copy_element(b, row_at, b->start[0] + (byte + e) / box->elem_bytes, values + e))
+      if (!copy_element(b, row_at, b->start[0] + (byte + e) / box->elem_bytes, values + e,
+                        &unknown))
         return false;
   if (b->is_store) return true;
   ptx_touch_landing(b->m, b->w, (int)b->lane, at, CHUNK, values, b->mbarrier);
   memcpy(shared, values, CHUNK);
-  memset(b->m->shared.state + at, PTX_BYTE_WRITTEN | PTX_BYTE_DATA, CHUNK);
+  memset(b->m->shared.state + at,
+         PTX_BYTE_WRITTEN | PTX_BYTE_DATA | (unknown ? PTX_BYTE_UNKNOWN : 0), CHUNK);
   return true;
 }
 

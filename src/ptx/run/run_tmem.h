@@ -8,6 +8,7 @@ enum { TMEM_UNITS = TENSOR_COLUMNS / TENSOR_COLUMNS_LEAST };
 
 struct PtxTmem {
   uint32_t bits[TENSOR_LANES][TENSOR_COLUMNS];
+  bool unknown[TENSOR_LANES][TENSOR_COLUMNS];
   OrderPlace (*place)[TENSOR_COLUMNS];  // [TENSOR_QUARTERS]
   uint8_t had[TMEM_UNITS];              // where an allocation begins: its units of 32 columns
   uint32_t taken;                       // units

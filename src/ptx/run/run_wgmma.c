@@ -274,7 +274,10 @@ void run_wgmma(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   if (!read_a(m, w, i, a) || !take_tile(m, w, i, 2, plan->b_trans, &tile) ||
       !ptx_tile_read(m, w, 0, &tile, PTX_MULTIPLIES, b))
     return;
-  if (ptx_pred(m, w, &i->groups[3]) & 1) gather(m, w, &i->groups[0], &plan->d, plan->d_type, d);
+  const bool adds = ptx_pred(m, w, &i->groups[3]) & 1;
+  if (adds) gather(m, w, &i->groups[0], &plan->d, plan->d_type, d);
+  if (m->unknowns && adds && ptx_group_unknown(m, w, &i->groups[0])) ptx_doubt(m, w, ~0u);
+  if (w->doubt) w->doubt = mask;
   const double sign = plan->a_sign * plan->b_sign;
   for (int row = 0; row < PTX_WGMMA_ROWS; row++)
     for (int k = 0; k < plan->k; k++) {

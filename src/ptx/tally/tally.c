@@ -183,9 +183,20 @@ static void count_sectors(const PtxAccess *access, PtxSiteCount *site) {
   site->ideal_sectors += (bytes + SECTOR - 1) / SECTOR;
 }
 
+static void leave_out(PtxSiteCount *site, const PtxAccess *access) {
+  site->executions++;
+  site->unknown = true;
+  site->countable = false;
+  if (site->space != PTX_SPACE_SHARED) site->space = access->space;
+}
+
 void ptx_tally_access(void *self, const PtxAccess *access) {
   PtxTally *tally = self;
   PtxSiteCount *site = &tally->sites[access->pc];
+  if (access->unknown) {
+    leave_out(site, access);
+    return;
+  }
   const bool copies = access->inst->run == run_cp_async;
   if (access->space == PTX_SPACE_GLOBAL) {
     if (copies) site->executions--;  // it is counted with its shared side
@@ -349,6 +360,7 @@ static void add_op(Arena *arena, PtxLine *line, const PtxTally *tally, int pc) {
 static void add_site(Arena *arena, PtxLine *line, const PtxTally *tally, int pc) {
   const PtxSiteCount *site = &tally->sites[pc];
   line->sectors += site->sectors;
+  line->unknown |= site->unknown;
   line->ideal_sectors += site->ideal_sectors;
   if (line->n_pcs++ == 0) line->loc = ptx_tally_row(tally, tally->charge[pc]);
   if (site->space != PTX_SPACE_SHARED) return;

@@ -20,7 +20,8 @@ typedef struct PtxSiteCount {
   int64_t sectors, ideal_sectors;  // of 32 bytes, in global memory
   bool countable;                  // false: the wavefronts are not known
   bool data_addresses, data_mask;
-  int worst;  // wavefronts of the worst execution
+  bool unknown;  // some lanes' accesses were left out: where they are is not known
+  int worst;     // wavefronts of the worst execution
   int64_t worst_addr[32];
   const BankOp *op;
   PtxSpace space;
@@ -77,6 +78,7 @@ typedef struct PtxLine {
   int line;          // 0: not known
   int64_t executions, wavefronts, wavefronts_most, ideal, sectors, ideal_sectors;
   bool countable, data, shared;
+  bool unknown;  // some accesses were left out: where they are depends on unknown values
   int worst_pc;  // instruction with the worst execution
   int worst;
   int loc;       // of one of its instructions: for the chain of calls

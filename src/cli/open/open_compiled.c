@@ -136,6 +136,8 @@ bool open_reconcile(OpenResult *r, PtxTally *tally) {
   const LineTable ptx =
       line_table_read(arena, cubin, bytes, ".nv_debug_line_sass", r->kernel->name);
   r->sass = sass;
+  r->assembled = cubin;
+  r->assembled_bytes = bytes;
   r->sass_lines = line_table_read(arena, cubin, bytes, ".debug_line", r->kernel->name);
   return ptx_reconcile(arena, r->module, r->kernel, tally, code, n, &r->sass_lines, &ptx,
                        &r->why_not);

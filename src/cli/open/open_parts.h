@@ -1,6 +1,27 @@
 // Parts of a run of gemmview open, and of what is printed about it.
 #pragma once
+#include "cli/open/open_request.h"
 #include "cli/open/open_result.h"
+
+// ---- open_machine.c -----------------------------------------------------------------------------
+
+// Everything that a launch of r's kernel needs, with the blocks that are run; NULL after findings.
+PtxMachine *open_make_machine(OpenResult *r, const OpenRequest *given, OpenBlocks *blocks,
+                              Diags *diags);
+PtxOutcome open_run_blocks(const OpenRequest *request, OpenResult *r, PtxMachine *machine,
+                           const OpenBlocks *blocks);
+
+// ---- open_by_code.c -----------------------------------------------------------------------------
+// What the machine code tells of a kernel whose PTX is run: places, and counts that PTX has not.
+
+// The module with the places of the PTX that its instructions were made of, calls that were inlined
+// included, as the cubin's .nv_debug_line_sass tells; without that table as it is.
+const PtxModule *open_place_code(Arena *arena, const PtxModule *code, const PtxModule *ptx,
+                                 const char *kernel, const void *cubin, size_t bytes);
+// Counts accesses of shared memory that PTX alone does not tell the addresses of (wmma), or how
+// often (loops that ptxas makes of atomics): the machine code is run as well, on memory of its own.
+// For runs that ended well, with widths of the machine code (OpenResult.assembled).
+void open_count_by_code(const OpenRequest *given, const OpenResult *r, PtxTally *tally);
 
 // ---- open_fits.c --------------------------------------------------------------------------------
 // Whether the GPU that a kernel was compiled for can launch it.

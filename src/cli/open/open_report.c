@@ -221,17 +221,23 @@ static const PtxSiteCount *worst_of(const OpenResult *r, const PtxLine *line) {
   return line->worst_pc < 0 ? NULL : ptx_tally_site(r->tally, line->worst_pc);
 }
 
+// "atom.shared.add.f32"; of machine code, "/*0b90*/ ATOMS.CAS".
+static const char *name_of(const OpenResult *r, int pc) {
+  const char *text = ptx_inst_text(r->arena, r->module, &r->module->code[pc]);
+  const size_t place = str_starts(text, "/*") ? strcspn(text, " ") + 1 : 0;
+  return arena_strndup(r->arena, text + place, strcspn(text + place, " \t"));
+}
+
 static const char *what_of(const OpenResult *r, const PtxLine *line) {
   const PtxSiteCount *site = worst_of(r, line);
   if (!site) return "";
   if (site->op) return site->op->sass;
-  return ptx_inst_text(r->arena, r->module, &r->module->code[line->worst_pc]);
+  return name_of(r, line->worst_pc);
 }
 
 static const char *op_name(const OpenResult *r, const PtxLineOp *op) {
   if (op->op) return op->op->sass;
-  const char *text = ptx_inst_text(r->arena, r->module, &r->module->code[op->pc]);
-  return arena_strndup(r->arena, text, strcspn(text, " \t"));
+  return name_of(r, op->pc);
 }
 
 // "LDSM.x4"; of several kinds of access each with its share: "LDGSTS 768, LDSM.x4 1088".
@@ -244,6 +250,12 @@ static const char *ops_text(const OpenResult *r, const PtxLine *line) {
     if (op->countable) str_printf(&out, " %" PRId64, op->wavefronts);
   }
   return out.text;
+}
+
+// ">=72" where the line has more than that, "?" where nothing of it can be counted.
+static const char *count_text(Arena *arena, const PtxLine *line) {
+  if (!line->countable && line->wavefronts == 0) return "?";
+  return arena_printf(arena, "%s%" PRId64, line->countable ? "" : ">=", line->wavefronts);
 }
 
 static const char *times_text(Arena *arena, const PtxLine *line) {
@@ -298,7 +310,7 @@ static const char *unknown_text(const PtxLine *line) {
 }
 
 static void print_row(const OpenResult *r, const PtxLine *line) {
-  const char *count = line->countable ? arena_printf(r->arena, "%" PRId64, line->wavefronts) : "?";
+  const char *count = count_text(r->arena, line);
   const char *ideal = line->countable ? arena_printf(r->arena, "%" PRId64, line->ideal) : "-";
   const OpenCounted *counted = open_counted_of(r, line);
   printf("%-32s %10s %10s %-7s", str_sanitise(r->arena, place_of(r, line)), count, ideal,
@@ -364,7 +376,7 @@ void open_print_text(const OpenResult *r) {
     if (r->lines->items[i].shared) print_row(r, &r->lines->items[i]);
   printf("%-32s %10" PRId64 " %10" PRId64 "%s%s\n", "total", r->lines->wavefronts, r->lines->ideal,
          most_text(r->arena, true, r->lines->wavefronts, r->lines->wavefronts_most),
-         r->lines->countable ? "" : "  without the lines that are not countable");
+         r->lines->countable ? "" : "  and what cannot be counted");
   print_global(r);
   print_cures(r, "write ", "");
   print_unknown(r, "");
@@ -399,8 +411,7 @@ void open_print_markdown(const OpenResult *r) {
   for (int i = 0; i < r->lines->n; i++) {
     const PtxLine *line = &r->lines->items[i];
     if (!line->shared) continue;
-    const char *count =
-        line->countable ? arena_printf(r->arena, "%" PRId64, line->wavefronts) : "?";
+    const char *count = count_text(r->arena, line);
     printf("| %s | %s | %" PRId64 " | %s |%s `%s`%s%s%s |\n",
            str_sanitise(r->arena, place_of(r, line)), count, line->ideal,
            times_text(r->arena, line), counted_cell(r, line), ops_text(r, line),

@@ -77,6 +77,8 @@ typedef struct PtxAccess {
   bool remote;            // some of it is another block's memory
   bool is_store;
   bool data_addresses, data_mask;  // they follow from loaded data
+  bool swaps;                      // ATOMS.CAST.SPIN: exchanges if equal
+  int tile_wavefronts;             // of tiles that descriptors find; 0: lanes have addresses
   bool unknown;                    // of some lanes it is not known where it is, or whether
 } PtxAccess;
 

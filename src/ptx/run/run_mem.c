@@ -17,6 +17,8 @@ void ptx_access_begin(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask
   out->warp = w->in_block;
   out->rank = w->block->rank;
   out->remote = out->unknown = false;
+  out->swaps = false;
+  out->tile_wavefronts = 0;
   out->named = w->named;
   out->is_store = is_store;
   const PtxArg base = m->module->args[address->at];

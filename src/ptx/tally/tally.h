@@ -55,6 +55,8 @@ void ptx_tally_charge(PtxTally *tally, int pc, int loc);
 // Says that the machine code has copies of an access (of a loop's last turn, say) that it charges
 // to another place: what runs of either is not known, only their sum.
 void ptx_tally_share(PtxTally *tally, Arena *arena, int loc, int other);
+// Takes the count of an access that has none from elsewhere: all of it, or the least that it is.
+void ptx_tally_take(PtxTally *tally, int pc, const PtxSiteCount *count, bool all);
 // Sets the width and leader that an access has in the machine code, in place of the prediction.
 void ptx_tally_set_wide(PtxTally *tally, int pc, PtxWide wide);
 

@@ -1,0 +1,84 @@
+// Launch and arguments, as given or as recorded → a machine; its blocks, one after the other.
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/str.h"
+#include "cli/open/open_capsule.h"
+#include "cli/open/open_parts.h"
+#include "ptx/module/signature.h"
+
+enum { SAY_EVERY_MS = 100 };
+
+static void say_block(const OpenRequest *request, int64_t n, int64_t of, int64_t *next_ms) {
+  if (!request->detail || clock_ms() < *next_ms) return;
+  fprintf(stderr, "running block %lld of %lld\n", (long long)n + 1, (long long)of);
+  *next_ms = clock_ms() + SAY_EVERY_MS;
+}
+
+PtxOutcome open_run_blocks(const OpenRequest *request, OpenResult *r, PtxMachine *machine,
+                           const OpenBlocks *b) {
+  PtxOutcome outcome = PTX_DONE;
+  int64_t next_ms = 0, of = 1, at_once = 1;
+  int step[3];
+  for (int d = 0; d < 3; d++) {
+    of *= b->last[d] - b->first[d] + 1;
+    step[d] = b->all ? ptx_machine_cluster(machine)[d] : 1;
+    at_once *= step[d];
+  }
+  if (r->launch.cooperative) {
+    if (r->record) ptx_record_block(r->record);
+    r->n_blocks = of;
+    outcome = ptx_machine_run_grid(machine, b->all ? NULL : b->first);
+    if (r->followed) open_follow_block(r->followed);
+    return outcome;
+  }
+  for (int z = b->first[2]; z <= b->last[2]; z += step[2])
+    for (int y = b->first[1]; y <= b->last[1]; y += step[1])
+      for (int x = b->first[0]; x <= b->last[0] && outcome == PTX_DONE; x += step[0]) {
+        say_block(request, r->n_blocks, of, &next_ms);
+        if (r->record) ptx_record_block(r->record);
+        outcome =
+            b->all ? ptx_machine_run_cluster(machine, x, y, z) : ptx_machine_run(machine, x, y, z);
+        if (r->followed) open_follow_block(r->followed);
+        r->n_blocks += at_once;
+      }
+  return outcome;
+}
+
+static PtxMachine *make_recorded(OpenResult *r, const OpenRequest *given, OpenBlocks *blocks,
+                                 Diags *diags) {
+  const Capsule *capsule = r->text.capsule;
+  if (given->launch || given->args.count) {
+    diag_add(diags, "usage",
+             "a capsule brings its launch and arguments: leave out --launch and "
+             "--arg");
+    return NULL;
+  }
+  if (!open_capsule_launch(capsule, given->blocks, &r->launch, diags)) return NULL;
+  const char *which = given->blocks ? given->blocks : open_capsule_blocks(capsule);
+  if (!open_read_blocks(which, &r->launch, blocks, diags)) return NULL;
+  r->launch.budget = given->budget * INT64_C(1000000);
+  PtxMachine *machine = ptx_machine_new(r->arena, r->module, r->kernel, &r->launch, diags);
+  if (machine)
+    r->buffers = open_give_capsule(r->arena, machine, r->module, r->kernel, capsule, diags);
+  return r->buffers ? machine : NULL;
+}
+
+PtxMachine *open_make_machine(OpenResult *r, const OpenRequest *given, OpenBlocks *blocks,
+                              Diags *diags) {
+  if (r->text.capsule) return make_recorded(r, given, blocks, diags);
+  if (!given->launch) {
+    Diag *diag = diag_add(diags, "usage", "--launch is missing: the grid and block of %s",
+                          ptx_signature_text(r->arena, r->kernel));
+    diag->nearest = "--launch grid=1,block=128,smem=0";
+    return NULL;
+  }
+  if (!open_read_launch(given->launch, &r->launch, diags)) return NULL;
+  if (!open_read_blocks(given->blocks, &r->launch, blocks, diags)) return NULL;
+  r->launch.budget = given->budget * INT64_C(1000000);
+  PtxMachine *machine = ptx_machine_new(r->arena, r->module, r->kernel, &r->launch, diags);
+  if (!machine) return NULL;
+  r->buffers = open_give_args(r->arena, machine, r->module, r->kernel, given->args.count,
+                              given->args.items, diags);
+  return r->buffers ? machine : NULL;
+}

@@ -19,6 +19,9 @@ Suite *suite_open_cli(void);
   "open tests/data/open/k01.ptx --launch grid=8x7,block=32x8 --arg mem:200000:zero --arg " \
   "mem:200000 --arg 250 --arg 200"
 
+#define K01 \
+  "open tests/data/open/k01.ptx --predict --launch grid=8x7,block=32x8 --arg mem:200000:zero "
+
 static Arena *arena;
 static char state[] = "/tmp/gemmview-open-XXXXXX";
 
@@ -227,6 +230,14 @@ static const struct {
   const char *arguments, *says;
   int status;
 } ends[] = {
+    {K01 "--arg mem:200000:unknown --arg 250 --arg 200", "no race, no unwritten read", CLI_OK},
+    {K01 "--arg mem:200000 --arg unknown --arg 200",
+     "a branch depends on a value that is not known here; it comes from an argument", CLI_NO},
+    {K01 "--arg mem:200000:unwritten --arg 250 --arg 200", "unwritten: k01", CLI_NO},
+    {K01 "--arg mem:200000:unwritten --arg 250 --arg 200 --allow unwritten", "unwritten: k01",
+     CLI_OK},
+    {K01 "--arg mem:200000:unwritten --arg 250 --arg 200 --allow race", "unwritten: k01", CLI_NO},
+    {K01 "--arg mem:200000 --arg 250 --arg 200 --allow unwriten", "nearest: unwritten", CLI_USAGE},
     {TRANSPOSE " --predict --fail-above 100", "k01.ptx: 1056 wavefronts, at most 100 are allowed",
      CLI_NO},
     {TRANSPOSE " --predict --fail-above 5000", "total", CLI_OK},

@@ -12,7 +12,7 @@ PtxOutcome open_run_blocks(const OpenRequest *request, OpenResult *r, PtxMachine
                            const OpenBlocks *blocks);
 
 // ---- open_by_code.c -----------------------------------------------------------------------------
-// What the machine code tells of a kernel whose PTX is run: places, and counts that PTX has not.
+// A kernel whose PTX is run, and its machine code: places, and counts that PTX does not have.
 
 // The module with the places of the PTX that its instructions were made of, calls that were inlined
 // included, as the cubin's .nv_debug_line_sass tells; without that table as it is.

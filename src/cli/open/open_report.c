@@ -87,7 +87,10 @@ static const char *finding_text(const OpenResult *r, const PtxFinding *f) {
 }
 
 bool open_has_findings(const OpenResult *r) {
-  return ptx_machine_findings(r->machine) > 0 || r->outcome != PTX_DONE || r->misfit;
+  bool found = r->outcome != PTX_DONE || r->misfit;
+  for (int i = 0; i < ptx_machine_findings(r->machine); i++)
+    found |= !(r->allowed >> ptx_machine_finding(r->machine, i)->kind & 1);
+  return found;
 }
 
 const char *open_order_finding(const OpenResult *r) {

@@ -45,6 +45,7 @@ typedef struct OpenResult {
   size_t cubin_bytes;
   struct OpenFollowed *followed;  // the ways of its warps; NULL: nobody asked
   int registers;                  // of a thread, in the machine code; 0: it was not read
+  unsigned allowed;               // kinds of findings that do not matter, a bit each
   const char *misfit;             // why the kernel's GPU refuses the launch; NULL
   const char *assembler;          // "ptxas, sm_90a"
   const OpenCounted *counted;     // what a profiler's file says; NULL: none was given

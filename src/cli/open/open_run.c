@@ -192,6 +192,7 @@ int open_run(const OpenRequest *request, OpenResult *r, Diags *diags) {
       capsule ? open_capsule_text(r->arena, capsule) : open_launch_text(r->arena, &given);
   r->recalled = recalled;
   r->detail = given.detail;
+  r->allowed = given.allowed;
   if (!capsule) open_remember(r->arena, memory, &given);
   if (given.kernel && !capsule) open_remember_kernel(r->arena, r->path, r->kernel->name);
   run_kernel(&given, r, &blocks, machine);

@@ -201,8 +201,7 @@ START_TEST(test_what_is_not_heeded_gives_unknown_values) {
   ck_assert_msg(k.outcome == PTX_DONE, "%s", gives[_i]);
   ck_assert_msg(ptx_machine_findings(k.machine) == 0, "%s", gives[_i]);
   for (int pc = 0; pc < k.module->n_code; pc++) {
-    const PtxInst *i = &k.module->code[pc];
-    if (!ptx_unknown_why(i)) continue;
+    if (!ptx_machine_unknown_why(k.machine, pc)) continue;
     ck_assert_int_eq(ptx_machine_executions(k.machine, pc), 1);
     n++;
   }

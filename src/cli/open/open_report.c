@@ -187,7 +187,7 @@ typedef struct UnknownValue {
 static UnknownValue *find_unknown(const OpenResult *r, UnknownValue *values, int n, int pc) {
   const PtxInst *code = r->module->code;
   for (int i = 0; i < n; i++)
-    if (str_equal(values[i].why, ptx_unknown_why(&code[pc])) &&
+    if (str_equal(values[i].why, ptx_machine_unknown_why(r->machine, pc)) &&
         same_line(r->module, code[values[i].pc].loc, code[pc].loc))
       return &values[i];
   return NULL;
@@ -196,15 +196,14 @@ static UnknownValue *find_unknown(const OpenResult *r, UnknownValue *values, int
 static const UnknownValue *unknown_values(Arena *arena, const OpenResult *r, int *n) {
   int most = 0;
   for (int pc = 0; pc < r->module->n_code; pc++)
-    most += ptx_unknown_why(&r->module->code[pc]) != NULL;
+    most += ptx_machine_unknown_why(r->machine, pc) != NULL;
   UnknownValue *values = ARENA_ARRAY(arena, UnknownValue, most + 1);
   for (int pc = 0; pc < r->module->n_code; pc++) {
-    const int64_t executions = ptx_machine_executions(r->machine, pc);
-    const char *why = ptx_unknown_why(&r->module->code[pc]);
-    if (!why || executions == 0) continue;
+    const char *why = ptx_machine_unknown_why(r->machine, pc);
+    if (!why) continue;
     UnknownValue *value = find_unknown(r, values, *n, pc);
     if (!value) *(value = &values[(*n)++]) = (UnknownValue){.pc = pc, .why = why};
-    value->executions += executions;
+    value->executions += ptx_machine_executions(r->machine, pc);
   }
   return values;
 }

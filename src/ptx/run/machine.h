@@ -158,8 +158,8 @@ const PtxFinding *ptx_machine_finding(const PtxMachine *m, int index);
 int64_t ptx_machine_findings_left_out(const PtxMachine *m);
 int64_t ptx_machine_lane_instructions(const PtxMachine *m);
 int64_t ptx_machine_executions(const PtxMachine *m, int pc);  // by warps
-// Whether an instruction of the module gives an unknown value, and why; NULL: it does not.
-const char *ptx_unknown_why(const PtxInst *inst);
+// Why an instruction gave unknown values; NULL: it did not, in this run.
+const char *ptx_machine_unknown_why(const PtxMachine *m, int pc);
 int64_t ptx_machine_approximations(
     const PtxMachine *m);                         // lane instructions whose last bits may differ
 int ptx_machine_smem_bytes(const PtxMachine *m);  // static and dynamic

@@ -279,6 +279,7 @@ static bool make_parts(PtxMachine *m, Diags *diags) {
   for (int pc = 0; pc < module->n_code; pc++)
     m->has_unknowns |= module->code[pc].run == ptx_run_unknown;
   m->executions = ARENA_ARRAY(arena, int64_t, module->n_code + 1);
+  m->unknown_why = ARENA_ARRAY(arena, const char *, module->n_code + 1);
   m->line_keys = ptx_line_keys(arena, module);
   m->warps = ARENA_ARRAY(arena, PtxWarp, m->n_warps);
   make_blocks(m);

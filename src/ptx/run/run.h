@@ -260,7 +260,8 @@ struct PtxMachine {
   int alive;  // threads of the cluster that have not ended
   bool stopped;
   bool has_unknowns, unknowns;  // some value may be unknown; some is: from now on they are followed
-  bool unsure;     // of the keeper: somebody wrote to global memory, and where is not known
+  bool unsure;  // of the keeper: somebody wrote to global memory, and where is not known
+  const char **unknown_why;  // by instruction: why it gave unknown values; NULL: it did not
   int unknown_pc;  // the last instruction that gave an unknown value; -1: an argument, or memory
   bool lapped, forgives;  // somebody came too late for a phase; who does is let through
   int64_t executed, budget, approximations, block_started;
@@ -397,6 +398,8 @@ void ptx_mark_unknown(const PtxPlace *place, int bytes);
 void ptx_stop_unknown(PtxMachine *m, PtxWarp *w, uint32_t lanes, const char *what);
 // An instruction that is not run, and that does nothing but write registers: they are unknown.
 PtxRun ptx_run_unknown;
+// The instruction at hand gives unknown values, and why: a report names it.
+void ptx_give_unknown(PtxMachine *m, PtxWarp *w, const char *why);
 
 // ---- findings.c ---------------------------------------------------------------------------------
 

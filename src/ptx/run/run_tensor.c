@@ -173,10 +173,17 @@ static bool load_box(Box *b, const PtxInst *i) {
   const LayoutSlab *slab = &b->tensor->layout->slab;
   const bool casts = ptx_has(i, PTX_MOD_multicast);
   const uint32_t ranks = ptx_ranks_of(m, b->w, i, 3, b->lane, ptx_rank_at(m, b->corner));
+  // The even CTA of a pair is told, in the hardware by an mbarrier's address without the bit of the
+  // odd one; an address that names no block is taken for that.
+  const bool pair = ptx_has(i, PTX_MOD_cta_group_2);
+  const bool names = ptx_rank_at(m, own->address) != b->w->block->rank;
   for (int rank = 0; rank < m->n_blocks; rank++) {
     if (!(ranks >> rank & 1)) continue;
     const int64_t base = m->smem_stride * rank;
-    PtxMbarrier *at = ptx_mbarrier_at(m, b->w, b->lane, casts ? base + told : own->address);
+    const int64_t told_at = pair && (casts || !names) ? m->smem_stride * (rank & ~1) + told
+                            : casts                   ? base + told
+                                                      : own->address;
+    PtxMbarrier *at = ptx_mbarrier_at(m, b->w, b->lane, told_at);
     if (!at) return false;
     ptx_reach(m, b->w, (int)b->lane, rank);
     b->corner = base + corner;

@@ -20,11 +20,11 @@ static const unsigned char *take_chunk(PtxMachine *m, PtxWarp *w, int lane, cons
     m->stopped = true;
     return NULL;
   }
-  at += m->smem_stride * w->block->rank;
+  at += m->smem_stride * tile->rank;
   ptx_touch(m, w, lane, at, CHUNK, kind, NULL);
   unsigned known = 0;
   for (int b = 0; b < CHUNK; b++) known |= m->shared.state[at + b];
-  if (known & PTX_BYTE_UNKNOWN || w->block->unsure) ptx_doubt(m, w, ~0u);
+  if (known & PTX_BYTE_UNKNOWN || m->blocks[tile->rank].unsure) ptx_doubt(m, w, ~0u);
   if (!(known & PTX_BYTE_WRITTEN)) {
     PtxFinding *f = ptx_find(m, w, PTX_FINDING_UNWRITTEN, w->pc, -1, w->mask);
     f->address = (uint64_t)ptx_smem_offset(m, at);

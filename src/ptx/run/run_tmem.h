@@ -21,8 +21,12 @@ typedef struct PtxTmemReach {
   uint32_t quarters;
   int column, n;
   uint32_t product;  // 0: by ld or st
+  PtxBlock *block;   // whose tensor memory; NULL: the warp's own block's
 } PtxTmemReach;
 
+static inline PtxTmem *ptx_tmem_of(const PtxWarp *w, const PtxTmemReach *reach) {
+  return (reach->block ? reach->block : w->block)->tmem;
+}
 // False after a finding that ends the block: not all of them are allocated.
 bool ptx_tmem_has(PtxMachine *m, PtxWarp *w, uint32_t lane, const PtxTmemReach *reach);
 void ptx_tmem_read(PtxMachine *m, PtxWarp *w, uint32_t lane, const PtxTmemReach *reach);

@@ -92,6 +92,7 @@ static bool take_tile(PtxMachine *m, PtxWarp *w, const PtxInst *i, int group, bo
   const uint64_t word = ptx_lanes(m, w, &i->groups[group], 0)[0];
   out->descriptor = smem_descriptor_decode(word, 90);
   out->trans = trans;
+  out->rank = w->block->rank;
   out->k = i->wgmma->k;
   out->type = i->wgmma->type;
   out->element_bytes = i->wgmma->element_bytes;

@@ -100,14 +100,17 @@ void ptx_stop_unknown(PtxMachine *m, PtxWarp *w, uint32_t lanes, const char *wha
 }
 
 void ptx_run_unknown(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
-  (void)i;
-  m->unknown_pc = w->pc;
+  ptx_give_unknown(m, w, i->why);
   ptx_doubt(m, w, mask);
 }
 
-const char *ptx_unknown_why(const PtxInst *inst) {
-  return inst->run == ptx_run_unknown ? inst->why : NULL;
+void ptx_give_unknown(PtxMachine *m, PtxWarp *w, const char *why) {
+  m->unknowns = m->has_unknowns = true;
+  m->unknown_pc = w->pc;
+  m->unknown_why[w->pc] = why;
 }
+
+const char *ptx_machine_unknown_why(const PtxMachine *m, int pc) { return m->unknown_why[pc]; }
 
 // Functions of instructions with a flow of their own, and which of their operands may be unknown.
 typedef struct Takes {
@@ -126,7 +129,7 @@ static const Takes takes[] = {
     {run_wmma_store, 1 << 1, false, false},
     {run_st_async, 1 << 1, false, false},
     {run_red_async, 1 << 1, false, false},
-    {run_t_st, 1 << 1, false, false},
+    {run_t_st, 1 << 1 | 1 << 2, false, false},
     {run_nothing, ~0u, true, false},
     {run_nanosleep, ~0u, true, false},
 };

@@ -248,6 +248,7 @@ struct PtxMachine {
   int64_t local_bytes;               // of one thread
   PtxBuffer *buffers, *last_buffer;
   PtxTensor *tensors;
+  struct PtxMadeMap *made_maps;      // by the kernel itself; of the keeper
   struct PtxProduct *product_plans;  // of tcgen05.mma, by instruction descriptor
   int64_t n_tensors;
   uint64_t next_buffer;
@@ -497,6 +498,7 @@ const char *ptx_run_refuses(const PtxModule *module, const PtxInst *inst);
 
 // The parts of ptx_run_refuses() that are about boxes of tensors and about wmma.
 const char *ptx_tensor_refuses(const PtxInst *i);
+const char *ptx_map_refuses(const PtxInst *i);
 // For a cp.reduce on elements of that type.
 const char *ptx_reduction_refuses(const PtxInst *i, PtxType type);
 const char *ptx_wmma_refuses(const PtxInst *i);

@@ -4,20 +4,13 @@
 // A map is 128 bytes that only the driver can write, so a tensor of the machine is found by them:
 // recorded ones, or bytes made here, which hold its number. A box is copied where it is issued, as
 // other bulk copies are (run_bulk.c).
+#include "ptx/run/run_tensor.h"
 #include "base/str.h"
 #include "ptx/run/run_access.h"
 #include "ptx/run/run_sync.h"
 
-enum { CHUNK = 16, MAP_BYTES = 128 };
+enum { CHUNK = 16, MAP_BYTES = PTX_MAP_BYTES };
 #define MAP_MAGIC UINT64_C(0x70616d726f736e74)
-
-struct PtxTensor {
-  unsigned char map[MAP_BYTES];
-  TmaBox box;
-  uint64_t address;
-  const Layout *layout;
-  struct PtxTensor *next;
-};
 
 bool ptx_machine_map(PtxMachine *m, const TmaBox *box, uint64_t address,
                      const unsigned char map[MAP_BYTES], Diags *diags) {
@@ -38,14 +31,22 @@ bool ptx_machine_tensor(PtxMachine *m, const TmaBox *box, uint64_t address,
   return ptx_machine_map(m, box, address, map, diags);
 }
 
+const PtxTensor *ptx_tensor_of(const PtxMachine *m, const unsigned char *bytes) {
+  for (const PtxTensor *t = m->tensors; t; t = t->next)
+    if (memcmp(t->map, bytes, MAP_BYTES) == 0) return t;
+  return NULL;
+}
+
 static const PtxTensor *tensor_at(PtxMachine *m, PtxWarp *w, const PtxGroup *g, uint32_t lane) {
   PtxSpace space = PTX_SPACE_GENERIC;
   const uint64_t address = ptx_access_address(m, w, g, lane);
   const PtxPlace place = ptx_place(m, ptx_thread(w, (int)lane), &space, address, MAP_BYTES);
-  for (const PtxTensor *t = m->tensors; place.bytes && t; t = t->next)
-    if (memcmp(t->map, place.bytes, MAP_BYTES) == 0) return t;
+  const char *why = NULL;
+  const PtxTensor *tensor = place.bytes ? ptx_tensor_of(m, place.bytes) : NULL;
+  if (!tensor && place.bytes) tensor = ptx_made_tensor(m, place.bytes, &why);
+  if (tensor) return tensor;
   ptx_stop(m, w, PTX_FINDING_NOT_RUN, 1u << lane,
-           "no tensor map lies at this address: --arg tma:shape=…,box=… makes one");
+           why ? why : "no tensor map lies at this address: --arg tma:shape=…,box=… makes one");
   return NULL;
 }
 

@@ -230,6 +230,10 @@ static const struct {
   const char *arguments, *says;
   int status;
 } ends[] = {
+    {"open tests/data/open/wmma.ptx --launch grid=2,block=32,cluster=2 --arg mem:512 --arg mem:999",
+     "sm_80 has no clusters", CLI_USAGE},
+    {"open tests/data/open/k01.ptx --launch grid=32,block=32,cluster=32",
+     "cluster: 32 blocks in direction x, at most 16", CLI_USAGE},
     {K01 "--arg mem:200000:unknown --arg 250 --arg 200", "no race, no unwritten read", CLI_OK},
     {K01 "--arg mem:200000 --arg unknown --arg 200",
      "a branch depends on a value that is not known here; it comes from an argument", CLI_NO},
@@ -465,7 +469,8 @@ START_TEST(test_launch_that_is_refused_is_told) {
   static const struct {
     const char *arch, *smem;
     const char *why;
-  } rows[] = {{"sm_120a", "100000", "(sm_120a) refuses this launch: more shared memory"},
+  } rows[] = {{"sm_120a", "100000",
+               "more shared memory than a block may ask for: 132768 B, at most 101376"},
               {"sm_90a", "100000", NULL},
               {"sm_120a", "60000", NULL}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -455,6 +455,22 @@ START_TEST(test_a_text_may_end_in_a_nul) {
 }
 END_TEST
 
+// Warp 0 gives registers back, warp 1 asks for more, warp 2 for none: 24, 240 and those of the
+// launch.
+START_TEST(test_registers_that_warps_ask_for) {
+  const PtxKernel k = ptx_kernel_run(
+      arena,
+      ptx_kernel_text(arena,
+                      "shr.u32 %r1, %t, 5; setp.eq.u32 %p0, %r1, 0; setp.eq.u32 %p1, %r1, 1;\n"
+                      "@%p0 setmaxnreg.dec.sync.aligned.u32 24;\n"
+                      "@%p1 setmaxnreg.inc.sync.aligned.u32 240;"),
+      NULL, 96, in);
+  ck_assert_int_eq(ptx_machine_registers(k.machine, 168), 32 * (24 + 240 + 168));
+  const PtxKernel none = ptx_kernel_run(arena, ptx_kernel_text(arena, ""), NULL, 96, in);
+  ck_assert_int_eq(ptx_machine_registers(none.machine, 168), 0);
+}
+END_TEST
+
 Suite *suite_open_run(void) {
   Suite *suite = suite_create("open_run");
   TCase *tcase = tcase_create("run");
@@ -468,6 +484,7 @@ Suite *suite_open_run(void) {
   tcase_add_test(tcase, test_cub_sorts_scans_and_reduces);
   tcase_add_test(tcase, test_groups_structs_and_a_lock);
   tcase_add_test(tcase, test_wmma_multiplies_and_is_not_counted);
+  tcase_add_test(tcase, test_registers_that_warps_ask_for);
   tcase_add_loop_test(tcase, test_the_least_is_never_above_the_count, 0, WIDTHS);
   tcase_add_test(tcase, test_findings_of_one_line_are_one);
   tcase_add_test(tcase, test_what_stopped_a_block_is_kept);

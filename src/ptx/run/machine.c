@@ -218,6 +218,7 @@ static void start_warp(PtxMachine *m, PtxWarp *w) {
   memset(w->pred_unknown, 0, sizeof *w->pred_unknown * (size_t)w->cap_preds);
   w->carry_unknown = w->doubt = 0;
   w->asked = 0;
+  w->registers = 0;
   w->acquires = false;
   w->poll = w->question = -1;
   w->cluster_arrived = w->cluster_passed = 0;
@@ -329,6 +330,17 @@ const void *ptx_machine_bytes(const PtxMachine *m, uint64_t address, int64_t byt
   if (!b || address - b->address + (uint64_t)bytes > (uint64_t)b->plane.size) return NULL;
   ptx_buffer_make(b, address - b->address, bytes);
   return b->plane.bytes + (address - b->address);
+}
+
+int64_t ptx_machine_registers(const PtxMachine *m, int at_launch) {
+  int64_t sum = 0;
+  bool asked = false;
+  for (int i = 0; i < m->block_warps; i++) {
+    const int registers = m->warps[i].registers;
+    asked |= registers > 0;
+    sum += PTX_LANES * (registers ? registers : at_launch);
+  }
+  return asked ? sum : 0;
 }
 
 int64_t ptx_machine_lane_instructions(const PtxMachine *m) { return m->executed; }

@@ -156,6 +156,9 @@ int ptx_machine_findings(const PtxMachine *m);
 const PtxFinding *ptx_machine_finding(const PtxMachine *m, int index);
 // How often something was found at lines beyond those that are kept.
 int64_t ptx_machine_findings_left_out(const PtxMachine *m);
+// The registers of all threads of the block that ran last, behind its warps' setmaxnreg; 0: no warp
+// asked. `at_launch`: of a thread that asked for none.
+int64_t ptx_machine_registers(const PtxMachine *m, int at_launch);
 int64_t ptx_machine_lane_instructions(const PtxMachine *m);
 int64_t ptx_machine_executions(const PtxMachine *m, int pc);  // by warps
 // Why an instruction gave unknown values; NULL: it did not, in this run.

@@ -2,6 +2,7 @@
 #include "base/whole.h"
 #include "ptx/run/run.h"
 
+enum { CLUSTERS_SINCE = 90 };
 enum { SMEM_MAX = 227 * 1024, THREADS_MAX = 1024, PTX_CLUSTER_MAX = 16 };
 // The system's part of a block's shared memory, and where in it cooperative groups have theirs. On
 // a GPU it lies in front of the kernel's own; here it lies behind, in the same banks.
@@ -193,13 +194,19 @@ static bool settle_cluster(PtxMachine *m, Diags *diags) {
                "cluster: %d in direction %c, the kernel asks for %d "
                "(.reqnctapercluster)",
                given, 'x' + d, asked);
-    if (m->cluster[d] > PTX_CLUSTER_MAX || m->launch.grid[d] % m->cluster[d])
+    if (m->cluster[d] > PTX_CLUSTER_MAX)
+      diag_add(diags, "launch", "cluster: %d blocks in direction %c, at most %d", m->cluster[d],
+               'x' + d, PTX_CLUSTER_MAX);
+    else if (m->launch.grid[d] % m->cluster[d])
       diag_add(diags, "launch",
                "cluster: a grid of %d in direction %c cannot be cut into "
                "clusters of %d",
                m->launch.grid[d], 'x' + d, m->cluster[d]);
     m->n_blocks *= m->cluster[d] > PTX_CLUSTER_MAX ? PTX_CLUSTER_MAX : m->cluster[d];
   }
+  if (m->n_blocks > 1 && m->module->cc > 0 && m->module->cc < CLUSTERS_SINCE)
+    diag_add(diags, "launch", "cluster: sm_%d has no clusters; they begin with sm_%d",
+             m->module->cc, CLUSTERS_SINCE);
   if (m->n_blocks > PTX_CLUSTER_MAX && diags->count == 0)
     diag_add(diags, "launch", "cluster: %d blocks, at most %d", m->n_blocks, PTX_CLUSTER_MAX);
   return diags->count == 0;

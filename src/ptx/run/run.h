@@ -161,6 +161,7 @@ typedef struct PtxWarp {
   uint32_t last_flight;  // group of the last wgmma
   uint32_t fences;       // wgmma.fence so far
   bool flies;            // some register may be in flight
+  int registers;         // of a thread, by its last setmaxnreg; 0: none
   uint32_t asked;        // products of tcgen05: the ticks of its share of the tensor core
 } PtxWarp;
 

@@ -489,11 +489,62 @@ START_TEST(test_launch_that_is_refused_is_told) {
 }
 END_TEST
 
+// Triton leaves threads and shared memory beside its PTX, and its last two parameters are scratch
+// memory; without its file the kernel's .reqntid still says the threads.
+START_TEST(test_files_of_triton_are_read) {
+  if (!cli_has_program()) return;
+  cli_shell(arena, arena_printf(arena, "cp tests/data/open/triton_matmul.ptx %s/m.ptx", state));
+  const char *command = arena_printf(arena,
+                                     "open %s/m.ptx --predict --json --launch grid=1 --arg "
+                                     "mem:32768 --arg mem:32768 --arg mem:65536 --arg 128 --arg "
+                                     "128 --arg 128",
+                                     state);
+  const CliRun without = cli_run(arena, command);
+  ck_assert_int_eq(without.status, CLI_USAGE);
+  ck_assert_msg(strstr(without.err, "takes 8 arguments, 6 are given") != NULL, "%s", without.err);
+  cli_shell(arena, arena_printf(arena,
+                                "echo '{\"name\": \"matmul\", \"shared\": 65536, "
+                                "\"num_warps\": 4, \"cluster_dims\": [1, 1, 1]}' > %s/m.json",
+                                state));
+  const CliRun run = cli_run(arena, command);
+  ck_assert_msg(run.status == CLI_OK, "%s%s", run.out, run.err);
+  const JsonValue *root = cli_json(arena, &run);
+  ck_assert_int_eq(member(root, "smem_bytes"), 65536);
+  int block = 0;
+  Diags diags = diags_new(arena);
+  ck_assert(json_read_int(json_at(json_object_get(root, "block"), 0), 0, 1024, &block, &diags));
+  ck_assert_int_eq(block, 128);
+  const CliRun none = cli_run(arena, arena_printf(arena, "open %s/m.ptx --predict --json", state));
+  ck_assert_int_eq(none.status, CLI_OK);  // as last time
+}
+END_TEST
+
+// Where the toolkit's assembler does not take a text, that of Triton's wheel may.
+START_TEST(test_another_assembler_is_asked) {
+  if (!cli_has_program()) return;
+  const CliRun run = cli_shell(
+      arena, arena_printf(
+                 arena,
+                 "real=$(command -v ptxas) || exit 77; command -v nvdisasm > /dev/null || exit 77; "
+                 "mkdir %s/bin && printf '#!/bin/sh\necho fatal: too new; exit 1\n' > "
+                 "%s/bin/ptxas && chmod +x %s/bin/ptxas && export PATH=%s/bin:$PATH && "
+                 "$GEMMVIEW %s --json | grep -c '\"as_compiled\":false,\"predicted_because\"' ; "
+                 "TRITON_PTXAS_PATH=$real $GEMMVIEW %s --text",
+                 state, state, state, state, TRANSPOSE, TRANSPOSE));
+  if (run.status == 77) return;
+  ck_assert_msg(run.status == 0 && strstr(run.out, "as compiled") != NULL, "%s%s", run.out,
+                run.err);
+  ck_assert_msg(run.out[0] == '1', "%s", run.out);
+}
+END_TEST
+
 Suite *suite_open_cli(void) {
   Suite *suite = suite_create("open_cli");
   TCase *tcase = tcase_create("cli");
   tcase_set_timeout(tcase, 60);
   tcase_add_checked_fixture(tcase, setup, teardown);
+  tcase_add_test(tcase, test_files_of_triton_are_read);
+  tcase_add_test(tcase, test_another_assembler_is_asked);
   tcase_add_test(tcase, test_a_launch_has_clusters);
   tcase_add_test(tcase, test_all_blocks_have_the_counted_numbers);
   tcase_add_test(tcase, test_atomics_are_counted_where_the_machine_has_them);

@@ -119,7 +119,7 @@ static bool read_extents(const char *text, size_t n, int out[3]) {
 bool open_read_launch(const char *text, PtxLaunch *launch, Diags *diags) {
   const int before = diags->count;
   for (int d = 0; d < 3; d++) launch->grid[d] = 1;
-  bool has_block = false;
+  bool has_block = launch->block[0] > 0;
   while (*text) {
     const size_t n = strcspn(text, ",");
     const char *equals = memchr(text, '=', n);

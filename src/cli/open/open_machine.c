@@ -1,5 +1,6 @@
 // Launch and arguments, as given or as recorded → a machine; its blocks, one after the other.
 #include <stdio.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/str.h"
@@ -64,21 +65,46 @@ static PtxMachine *make_recorded(OpenResult *r, const OpenRequest *given, OpenBl
   return r->buffers ? machine : NULL;
 }
 
+// What is known of a launch before anybody says it: threads by .reqntid, threads and shared memory
+// by the file that Triton leaves beside its PTX. True: it is one of Triton's.
+static bool settle_launch(OpenResult *r) {
+  r->launch = (PtxLaunch){0};
+  const bool of_triton = open_triton_launch(r->arena, r->path, &r->launch);
+  if (r->kernel->reqntid[0] > 0)
+    memcpy(r->launch.block, r->kernel->reqntid, sizeof r->launch.block);
+  return of_triton;
+}
+
+// Triton's last two parameters are scratch memory, of which most kernels use none: 0.
+static OptionList with_scratch(const OpenResult *r, const OptionList *given) {
+  enum { SCRATCH = 2 };
+  const int n = r->kernel->n_params;
+  if (given->count >= n || given->count < n - SCRATCH) return *given;
+  const char **all = ARENA_ARRAY(r->arena, const char *, n + 1);
+  for (int i = 0; i < n; i++) all[i] = i < given->count ? given->items[i] : "0";
+  return (OptionList){all, n};
+}
+
 PtxMachine *open_make_machine(OpenResult *r, const OpenRequest *given, OpenBlocks *blocks,
                               Diags *diags) {
   if (r->text.capsule) return make_recorded(r, given, blocks, diags);
   if (!given->launch) {
     Diag *diag = diag_add(diags, "usage", "--launch is missing: the grid and block of %s",
                           ptx_signature_text(r->arena, r->kernel));
-    diag->nearest = "--launch grid=1,block=128,smem=0";
+    settle_launch(r);
+    diag->nearest =
+        arena_printf(r->arena, "--launch grid=1,block=%d,smem=%d",
+                     r->launch.block[0] ? r->launch.block[0] : 128, r->launch.dynamic_smem);
     return NULL;
   }
+  const bool of_triton = settle_launch(r);
   if (!open_read_launch(given->launch, &r->launch, diags)) return NULL;
   if (!open_read_blocks(given->blocks, &r->launch, blocks, diags)) return NULL;
   r->launch.budget = given->budget * INT64_C(1000000);
   PtxMachine *machine = ptx_machine_new(r->arena, r->module, r->kernel, &r->launch, diags);
   if (!machine) return NULL;
-  r->buffers = open_give_args(r->arena, machine, r->module, r->kernel, given->args.count,
-                              given->args.items, diags);
+  const OptionList args = of_triton ? with_scratch(r, &given->args) : given->args;
+  r->buffers =
+      open_give_args(r->arena, machine, r->module, r->kernel, args.count, args.items, diags);
   return r->buffers ? machine : NULL;
 }

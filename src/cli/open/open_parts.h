@@ -23,6 +23,15 @@ const PtxModule *open_place_code(Arena *arena, const PtxModule *code, const PtxM
 // For runs that ended well, with widths of the machine code (OpenResult.assembled).
 void open_count_by_code(const OpenRequest *given, const OpenResult *r, PtxTally *tally);
 
+// ---- open_triton.c ------------------------------------------------------------------------------
+// What Triton's cache has beside NAME.ptx.
+
+// Threads, shared memory and cluster of NAME.json; false: there is none.
+bool open_triton_launch(Arena *arena, const char *path, PtxLaunch *launch);
+const char *open_triton_cubin(Arena *arena, const char *path, size_t *bytes);  // NULL: none
+// The assembler of Triton's wheel, in the environment or beside python3; NULL: none was found.
+const char *open_triton_ptxas(Arena *arena);
+
 // ---- open_fits.c --------------------------------------------------------------------------------
 // Whether the GPU that a kernel was compiled for can launch it.
 

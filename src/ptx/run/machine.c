@@ -246,6 +246,7 @@ void ptx_start_cluster(PtxMachine *m, const int block[3]) {
   memset(m->shared.bytes, 0, shared);
   memset(m->shared.state, 0, shared);
   memset(m->shadow, 0, sizeof *m->shadow * shared);
+  memset(m->alike, true, shared / PTX_ALIKE + 1);
   memset(m->local.state, 0, (size_t)m->local.size);
   m->n_mbarriers = 0;
   m->alive = m->n_threads * m->n_blocks;

@@ -213,6 +213,7 @@ typedef struct PtxTouch {
   uint32_t group;  // of a cp.async, wgmma, tcgen05.mma or bulk copy; of what lands: the party
 } PtxTouch;
 
+enum { PTX_ALIKE = 16 };
 typedef struct PtxShadow {
   PtxTouch write, read, other_read;
 } PtxShadow;
@@ -254,6 +255,7 @@ struct PtxMachine {
   int64_t n_tensors;
   uint64_t next_buffer;
   PtxShadow *shadow;  // of shared memory
+  bool *alike;        // by 16 bytes of it: they have one history, that of the first
   PtxBarrier cluster_barrier;
   uint32_t *cluster_over;  // what those who pass it know
   uint32_t *released;      // what stores and atomics that release told of

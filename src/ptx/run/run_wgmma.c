@@ -110,6 +110,9 @@ static void gather(const PtxMachine *m, PtxWarp *w, const PtxGroup *g, const Ptx
   for (int v = 0; v < side->n_values; v++) {
     const uint64_t *R = ptx_lanes(m, w, g, v / side->per_register);
     const int shift = v % side->per_register * side->value_bits;
+    for (int lane = 0; type == PTX_F32 && lane < PTX_LANES; lane++)
+      matrix[side->at[v][lane]] = (double)ptx_f32(R[lane]);
+    if (type == PTX_F32) continue;
     for (int lane = 0; lane < PTX_LANES; lane++)
       matrix[side->at[v][lane]] = ptx_type_value(type, R[lane] >> shift & mask);
   }

@@ -63,7 +63,7 @@ static int fill(uint64_t to, uint64_t value, int value_bytes, size_t count) {
   return ok ? DRIVER_OK : DRIVER_INVALID_VALUE;
 }
 
-// What a stream is asked for while it is captured waits for the graph.
+// A copy or fill on a stream that is captured waits for the graph.
 static int copy_later(uint64_t to, uint64_t from, size_t n, const void *stream) {
   if (!graph_is_open(stream)) return copy(to, from, n);
   graph_add_copy(to, from, n);

@@ -65,7 +65,7 @@ static PtxMachine *make_recorded(OpenResult *r, const OpenRequest *given, OpenBl
   return r->buffers ? machine : NULL;
 }
 
-// What is known of a launch before anybody says it: threads by .reqntid, threads and shared memory
+// A launch as far as it is known before anybody says it: threads by .reqntid, threads and shared memory
 // by the file that Triton leaves beside its PTX. True: it is one of Triton's.
 static bool settle_launch(OpenResult *r) {
   r->launch = (PtxLaunch){0};

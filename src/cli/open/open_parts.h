@@ -24,7 +24,7 @@ const PtxModule *open_place_code(Arena *arena, const PtxModule *code, const PtxM
 void open_count_by_code(const OpenRequest *given, const OpenResult *r, PtxTally *tally);
 
 // ---- open_triton.c ------------------------------------------------------------------------------
-// What Triton's cache has beside NAME.ptx.
+// Files that Triton's cache has beside NAME.ptx.
 
 // Threads, shared memory and cluster of NAME.json; false: there is none.
 bool open_triton_launch(Arena *arena, const char *path, PtxLaunch *launch);

@@ -254,7 +254,7 @@ static bool add_products(Asked *q, PtxBlock *block, int cta) {
   return true;
 }
 
-// What stands behind the predicate is an exponent: D as it was is divided by so many powers of two.
+// The operand behind the predicate is an exponent: D as it was is divided by so many powers of two.
 static double scale_of(const Asked *q, int pred) {
   const bool given = pred + 1 < q->i->n_groups && !q->p->stationary;
   return given ? 1 / (double)(UINT64_C(1) << (number(q, pred + 1) & 15)) : 1;

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "driver/driver_launch.h"
 #include "driver/entry.h"
+#include "driver/graph.h"
 
 enum { KNOWN = PTX_BYTE_WRITTEN };
 
@@ -73,42 +74,48 @@ static int fill(uint64_t to, uint64_t value, int value_bytes, size_t count) {
   return ok ? DRIVER_OK : DRIVER_INVALID_VALUE;
 }
 
+// A copy or fill on a stream that is captured waits for the graph.
+static int copy_later(uint64_t to, uint64_t from, size_t n, const void *stream) {
+  if (!graph_is_open(stream)) return copy(to, from, n);
+  graph_add_copy(to, from, n);
+  return DRIVER_OK;
+}
+static int fill_later(uint64_t to, uint64_t value, int value_bytes, size_t count,
+                      const void *stream) {
+  if (!graph_is_open(stream)) return fill(to, value, value_bytes, count);
+  graph_add_fill(to, value, value_bytes, count);
+  return DRIVER_OK;
+}
+
 static uint64_t host(const void *at) { return (uint64_t)(uintptr_t)at; }
 
 int drv_cuMemcpy(uint64_t to, uint64_t from, size_t n) { return copy(to, from, n); }
 int drv_cuMemcpyAsync(uint64_t to, uint64_t from, size_t n, void *stream) {
-  (void)stream;
-  return copy(to, from, n);
+  return copy_later(to, from, n, stream);
 }
 int drv_cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t n) { return copy(to, host(from), n); }
 int drv_cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t n, void *stream) {
-  (void)stream;
-  return copy(to, host(from), n);
+  return copy_later(to, host(from), n, stream);
 }
 int drv_cuMemcpyDtoH_v2(void *to, uint64_t from, size_t n) { return copy(host(to), from, n); }
 int drv_cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t n, void *stream) {
-  (void)stream;
-  return copy(host(to), from, n);
+  return copy_later(host(to), from, n, stream);
 }
 int drv_cuMemcpyDtoD_v2(uint64_t to, uint64_t from, size_t n) { return copy(to, from, n); }
 int drv_cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t n, void *stream) {
-  (void)stream;
-  return copy(to, from, n);
+  return copy_later(to, from, n, stream);
 }
 int drv_cuMemsetD8_v2(uint64_t to, unsigned char value, size_t n) { return fill(to, value, 1, n); }
 int drv_cuMemsetD8Async(uint64_t to, unsigned char value, size_t n, void *stream) {
-  (void)stream;
-  return fill(to, value, 1, n);
+  return fill_later(to, value, 1, n, stream);
 }
 int drv_cuMemsetD16_v2(uint64_t to, unsigned short value, size_t n) {
   return fill(to, value, 2, n);
 }
 int drv_cuMemsetD16Async(uint64_t to, unsigned short value, size_t n, void *stream) {
-  (void)stream;
-  return fill(to, value, 2, n);
+  return fill_later(to, value, 2, n, stream);
 }
 int drv_cuMemsetD32_v2(uint64_t to, unsigned value, size_t n) { return fill(to, value, 4, n); }
 int drv_cuMemsetD32Async(uint64_t to, unsigned value, size_t n, void *stream) {
-  (void)stream;
-  return fill(to, value, 4, n);
+  return fill_later(to, value, 4, n, stream);
 }

@@ -231,12 +231,6 @@ int drv_cuStreamWaitEvent(void *stream, void *event, unsigned flags) {
   (void)stream, (void)flags;
   return event ? DRIVER_OK : DRIVER_INVALID_HANDLE;
 }
-int drv_cuStreamIsCapturing(void *stream, int *status) {
-  (void)stream;
-  if (!status) return DRIVER_INVALID_VALUE;
-  *status = 0;
-  return DRIVER_OK;
-}
 int drv_cuStreamGetFlags(void *stream, unsigned *flags) {
   (void)stream;
   return drv_cuCtxGetFlags(flags);

@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "driver/driver_launch.h"
 #include "driver/entry.h"
+#include "driver/graph.h"
 
 // A launch as the program asks for it.
 typedef struct Call {
@@ -152,9 +153,49 @@ static DriverResult launch(const Call *call) {
   return result;
 }
 
+// ---- graphs -------------------------------------------------------------------------------------
+
+bool driver_take_launch(GraphLaunch *out, void **params, void **extra) {
+  static DriverRun run;
+  const Call call = {.function = out->function, .params = params, .extra = extra};
+  run.function = driver_function_of(out->function);
+  run.n_params = 0;
+  run.param_bytes = 0;
+  if (!run.function) return false;
+  driver_find_kernel(run.function);
+  if (!take_params(&run, &call)) return false;
+  out->params = run.params;
+  out->param_bytes = run.param_bytes;
+  return true;
+}
+
+DriverResult driver_launch_again(const GraphLaunch *kept) {
+  size_t n = kept->param_bytes;
+  void *extra[] = {(void *)1, (void *)(uintptr_t)kept->params, (void *)2, &n, NULL};
+  Call call = {.function = kept->function,
+               .smem = kept->smem,
+               .cooperative = kept->cooperative,
+               .extra = extra};
+  memcpy(call.grid, kept->grid, sizeof call.grid);
+  memcpy(call.block, kept->block, sizeof call.block);
+  memcpy(call.cluster, kept->cluster, sizeof call.cluster);
+  return launch(&call);
+}
+
+static DriverResult keep_for_graph(const Call *call) {
+  GraphLaunch kept = {
+      .function = call->function, .smem = call->smem, .cooperative = call->cooperative};
+  memcpy(kept.grid, call->grid, sizeof kept.grid);
+  memcpy(kept.block, call->block, sizeof kept.block);
+  memcpy(kept.cluster, call->cluster, sizeof kept.cluster);
+  if (!driver_take_launch(&kept, call->params, call->extra)) return DRIVER_INVALID_VALUE;
+  graph_add_launch(&kept);
+  return DRIVER_OK;
+}
+
 static int launch_locked(const Call *call) {
   pthread_mutex_lock(&driver_mutex);
-  const DriverResult result = launch(call);
+  const DriverResult result = graph_is_open(call->stream) ? keep_for_graph(call) : launch(call);
   pthread_mutex_unlock(&driver_mutex);
   return result;
 }

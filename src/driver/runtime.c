@@ -152,6 +152,39 @@ int rt_cudaLaunchKernelExC(const RtLaunchConfig *config, const void *host, void 
   return rt_result(found ? found : drv_cuLaunchKernelEx(&how, function, params, NULL));
 }
 
+// ---- graphs -------------------------------------------------------------------------------------
+
+int rt_cudaStreamBeginCapture(void *stream, int mode) {
+  rt_begin();
+  return rt_result(drv_cuStreamBeginCapture_v2(stream, mode));
+}
+int rt_cudaStreamEndCapture(void *stream, void **graph) {
+  return rt_result(drv_cuStreamEndCapture(stream, graph));
+}
+int rt_cudaGraphCreate(void **graph, unsigned flags) {
+  return rt_result(drv_cuGraphCreate(graph, flags));
+}
+int rt_cudaGraphAddKernelNode(void **node, void *graph, const void *const *needs, size_t n,
+                              const RtKernelNode *p) {
+  void *function = NULL;
+  const int found = p ? kernel_of(&function, p->host) : DRIVER_INVALID_VALUE;
+  if (found) return rt_result(found);
+  const CuKernelNode how = {.function = function,
+                            .grid = {p->grid.x, p->grid.y, p->grid.z},
+                            .block = {p->block.x, p->block.y, p->block.z},
+                            .smem = p->smem,
+                            .params = p->params,
+                            .extra = p->extra};
+  return rt_result(drv_cuGraphAddKernelNode_v2(node, graph, needs, n, &how));
+}
+int rt_cudaGraphInstantiate(void **exec, void *graph, unsigned long long flags) {
+  return rt_result(drv_cuGraphInstantiateWithFlags(exec, graph, flags));
+}
+int rt_cudaGraphLaunch(void *exec, void *stream) {
+  return rt_result(drv_cuGraphLaunch(exec, stream));
+}
+int rt_cudaGraphDestroy(void *graph) { return rt_result(drv_cuGraphDestroy(graph)); }
+
 // ---- attributes ---------------------------------------------------------------------------------
 
 int rt_cudaFuncSetAttribute(const void *host, int attribute, int value) {

@@ -26,6 +26,13 @@ typedef struct RtPointerAttributes {
   void *device_pointer, *host_pointer;
 } RtPointerAttributes;
 
+typedef struct RtKernelNode {
+  const void *host;
+  RtDim grid, block;
+  unsigned smem;
+  void **params, **extra;
+} RtKernelNode;
+
 #define RUNTIME(name, type, parameters) type rt_##name parameters;
 #define RUNTIME_AS(name, same)
 #include "driver/runtime.def"

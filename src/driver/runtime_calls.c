@@ -254,8 +254,8 @@ int rt_cudaMemcpy(uint64_t to, uint64_t from, size_t n, int kind) {
   return rt_result(drv_cuMemcpy(to, from, n));
 }
 int rt_cudaMemcpyAsync(uint64_t to, uint64_t from, size_t n, int kind, void *stream) {
-  (void)stream;
-  return rt_cudaMemcpy(to, from, n, kind);
+  (void)kind;
+  return rt_result(drv_cuMemcpyAsync(to, from, n, stream));
 }
 int rt_cudaMemcpy2D(uint64_t to, size_t to_pitch, uint64_t from, size_t from_pitch, size_t width,
                     size_t rows, int kind) {
@@ -273,8 +273,7 @@ int rt_cudaMemset(uint64_t to, int value, size_t n) {
   return rt_result(drv_cuMemsetD8_v2(to, (unsigned char)value, n));
 }
 int rt_cudaMemsetAsync(uint64_t to, int value, size_t n, void *stream) {
-  (void)stream;
-  return rt_cudaMemset(to, value, n);
+  return rt_result(drv_cuMemsetD8Async(to, (unsigned char)value, n, stream));
 }
 int rt_cudaMemset2D(uint64_t to, size_t pitch, int value, size_t width, size_t rows) {
   int result = DRIVER_OK;

@@ -210,6 +210,7 @@ void mc_run_cast_spin(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask
   PtxGroup address = {.kind = PTX_GROUP_ADDRESS, .n = 1, .at = i->groups[1].at};
   PtxAccess access;
   ptx_access_begin(m, w, i, mask, bytes, true, &address, &access);
+  access.swaps = true;
   FOR_LANES(mask) {
     const uint64_t at =
         (mc_lanes(w, base)[l] + mc_lanes(w, uniform)[l] + (uint64_t)a->value) & 0xffffff;

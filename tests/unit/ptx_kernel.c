@@ -37,6 +37,7 @@ PtxKernel ptx_kernel_run(Arena *arena, const char *ptx, const char *name, int th
   ptx_machine_watch(k.machine, ptx_tally_access, k.tally);
   k.outcome = ptx_machine_run(k.machine, 0, 0, 0);
   k.out = ptx_machine_bytes(k.machine, to, bytes);
+  k.out_address = to;
   return k;
 }
 

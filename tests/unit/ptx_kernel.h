@@ -11,6 +11,7 @@ typedef struct PtxKernel {
   PtxOutcome outcome;
   PtxTally *tally;
   const uint32_t *out;  // what its second argument points to
+  uint64_t out_address;
 } PtxKernel;
 
 // Runs kernel(const uint32_t in[1024], uint32_t out[1024]) in one block; `name` NULL: the only one.

@@ -19,6 +19,9 @@ Suite *suite_open_cli(void);
   "open tests/data/open/k01.ptx --launch grid=8x7,block=32x8 --arg mem:200000:zero --arg " \
   "mem:200000 --arg 250 --arg 200"
 
+#define K01 \
+  "open tests/data/open/k01.ptx --predict --launch grid=8x7,block=32x8 --arg mem:200000:zero "
+
 static Arena *arena;
 static char state[] = "/tmp/gemmview-open-XXXXXX";
 
@@ -109,22 +112,46 @@ static void check_lines(const JsonValue *root, const LineCount *lines, int n) {
   }
 }
 
-// What ptxas makes a loop of has no number: how often it goes round is a matter of time. Without
-// its machine code that is so, too, and inlined lines are those of the headers.
+// What ptxas makes a loop of has no number: how often it goes round is a matter of time.
 START_TEST(test_atomics_are_counted_where_the_machine_has_them) {
   if (!cli_has_program()) return;
-  static const LineCount compiled[] = {{12, 24}, {13, 48}, {14, 48}, {15, -1}, {16, -1}};
-  static const LineCount headers[] = {{107, 72}, {157, 48}, {202, 48}, {226, -1}, {84, -1}};
+  static const LineCount lines[] = {{12, 24}, {13, 48}, {14, 48}, {15, -1}, {16, -1}, {17, 48}};
   static const char command[] =
       "open tests/data/open/c07.ptx --launch grid=4,block=192 --arg mem:65536 --blocks all --json";
   const CliRun predicted = cli_run(arena, arena_printf(arena, "%s --predict", command)),
                run = cli_run(arena, command);
-  check_lines(cli_json(arena, &predicted), headers, 5);
+  check_lines(cli_json(arena, &predicted), lines, 6);
   const JsonValue *root = cli_json(arena, &run);
   Diags diags = diags_new(arena);
   bool as_compiled = false;
   ck_assert(json_require_bool(root, "as_compiled", &as_compiled, &diags));
-  check_lines(root, as_compiled ? compiled : headers, 5);
+  check_lines(root, lines, 6);
+  // The loops of one warp alone: an H200 counted 240 and 466 of 24 warps.
+  if (!as_compiled) return;
+  ck_assert_int_eq(member(line_of(root, 15), "wavefronts_at_least"), 96);
+  ck_assert_int_eq(member(line_of(root, 16), "wavefronts_at_least"), 360);
+}
+END_TEST
+
+// Fragments lie where machine code has them: rows of 32 bytes meet in the banks twice, of 48 never.
+// Its lines are those of the source, not of mma.hpp.
+START_TEST(test_wmma_is_counted_by_its_machine_code) {
+  if (!cli_has_program()) return;
+  static const LineCount compiled[] = {{19, 8}, {20, 4}, {22, 16}},
+                         none[] = {{19, -1}, {20, -1}, {22, -1}};
+  static const char command[] =
+      "open tests/data/open/wmma.ptx --launch grid=1,block=32 --arg mem:512 --arg mem:1024 --json";
+  const CliRun predicted = cli_run(arena, arena_printf(arena, "%s --predict", command)),
+               run = cli_run(arena, command);
+  check_lines(cli_json(arena, &predicted), none, 3);
+  const JsonValue *root = cli_json(arena, &run);
+  Diags diags = diags_new(arena);
+  bool as_compiled = false;
+  ck_assert(json_require_bool(root, "as_compiled", &as_compiled, &diags));
+  check_lines(root, as_compiled ? compiled : none, 3);
+  if (!as_compiled) return;
+  const CliRun machine = cli_run(arena, arena_printf(arena, "%s --machine", command));
+  check_lines(cli_json(arena, &machine), compiled, 3);
 }
 END_TEST
 
@@ -203,6 +230,18 @@ static const struct {
   const char *arguments, *says;
   int status;
 } ends[] = {
+    {"open tests/data/open/wmma.ptx --launch grid=2,block=32,cluster=2 --arg mem:512 --arg mem:999",
+     "sm_80 has no clusters", CLI_USAGE},
+    {"open tests/data/open/k01.ptx --launch grid=32,block=32,cluster=32",
+     "cluster: 32 blocks in direction x, at most 16", CLI_USAGE},
+    {K01 "--arg mem:200000:unknown --arg 250 --arg 200", "no race, no unwritten read", CLI_OK},
+    {K01 "--arg mem:200000 --arg unknown --arg 200",
+     "a branch depends on a value that is not known here; it comes from an argument", CLI_NO},
+    {K01 "--arg mem:200000:unwritten --arg 250 --arg 200", "unwritten: k01", CLI_NO},
+    {K01 "--arg mem:200000:unwritten --arg 250 --arg 200 --allow unwritten", "unwritten: k01",
+     CLI_OK},
+    {K01 "--arg mem:200000:unwritten --arg 250 --arg 200 --allow race", "unwritten: k01", CLI_NO},
+    {K01 "--arg mem:200000 --arg 250 --arg 200 --allow unwriten", "nearest: unwritten", CLI_USAGE},
     {TRANSPOSE " --predict --fail-above 100", "k01.ptx: 1056 wavefronts, at most 100 are allowed",
      CLI_NO},
     {TRANSPOSE " --predict --fail-above 5000", "total", CLI_OK},
@@ -430,7 +469,8 @@ START_TEST(test_launch_that_is_refused_is_told) {
   static const struct {
     const char *arch, *smem;
     const char *why;
-  } rows[] = {{"sm_120a", "100000", "(sm_120a) refuses this launch: more shared memory"},
+  } rows[] = {{"sm_120a", "100000",
+               "more shared memory than a block may ask for: 132768 B, at most 101376"},
               {"sm_90a", "100000", NULL},
               {"sm_120a", "60000", NULL}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -449,14 +489,66 @@ START_TEST(test_launch_that_is_refused_is_told) {
 }
 END_TEST
 
+// Triton leaves threads and shared memory beside its PTX, and its last two parameters are scratch
+// memory; without its file the kernel's .reqntid still says the threads.
+START_TEST(test_files_of_triton_are_read) {
+  if (!cli_has_program()) return;
+  cli_shell(arena, arena_printf(arena, "cp tests/data/open/triton_matmul.ptx %s/m.ptx", state));
+  const char *command = arena_printf(arena,
+                                     "open %s/m.ptx --predict --json --launch grid=1 --arg "
+                                     "mem:32768 --arg mem:32768 --arg mem:65536 --arg 128 --arg "
+                                     "128 --arg 128",
+                                     state);
+  const CliRun without = cli_run(arena, command);
+  ck_assert_int_eq(without.status, CLI_USAGE);
+  ck_assert_msg(strstr(without.err, "takes 8 arguments, 6 are given") != NULL, "%s", without.err);
+  cli_shell(arena, arena_printf(arena,
+                                "echo '{\"name\": \"matmul\", \"shared\": 65536, "
+                                "\"num_warps\": 4, \"cluster_dims\": [1, 1, 1]}' > %s/m.json",
+                                state));
+  const CliRun run = cli_run(arena, command);
+  ck_assert_msg(run.status == CLI_OK, "%s%s", run.out, run.err);
+  const JsonValue *root = cli_json(arena, &run);
+  ck_assert_int_eq(member(root, "smem_bytes"), 65536);
+  int block = 0;
+  Diags diags = diags_new(arena);
+  ck_assert(json_read_int(json_at(json_object_get(root, "block"), 0), 0, 1024, &block, &diags));
+  ck_assert_int_eq(block, 128);
+  const CliRun none = cli_run(arena, arena_printf(arena, "open %s/m.ptx --predict --json", state));
+  ck_assert_int_eq(none.status, CLI_OK);  // as last time
+}
+END_TEST
+
+// Where the toolkit's assembler does not take a text, that of Triton's wheel may.
+START_TEST(test_another_assembler_is_asked) {
+  if (!cli_has_program()) return;
+  const CliRun run = cli_shell(
+      arena, arena_printf(
+                 arena,
+                 "real=$(command -v ptxas) || exit 77; command -v nvdisasm > /dev/null || exit 77; "
+                 "mkdir %s/bin && printf '#!/bin/sh\necho fatal: too new; exit 1\n' > "
+                 "%s/bin/ptxas && chmod +x %s/bin/ptxas && export PATH=%s/bin:$PATH && "
+                 "$GEMMVIEW %s --json | grep -c '\"as_compiled\":false,\"predicted_because\"' ; "
+                 "TRITON_PTXAS_PATH=$real $GEMMVIEW %s --text",
+                 state, state, state, state, TRANSPOSE, TRANSPOSE));
+  if (run.status == 77) return;
+  ck_assert_msg(run.status == 0 && strstr(run.out, "as compiled") != NULL, "%s%s", run.out,
+                run.err);
+  ck_assert_msg(run.out[0] == '1', "%s", run.out);
+}
+END_TEST
+
 Suite *suite_open_cli(void) {
   Suite *suite = suite_create("open_cli");
   TCase *tcase = tcase_create("cli");
   tcase_set_timeout(tcase, 60);
   tcase_add_checked_fixture(tcase, setup, teardown);
+  tcase_add_test(tcase, test_files_of_triton_are_read);
+  tcase_add_test(tcase, test_another_assembler_is_asked);
   tcase_add_test(tcase, test_a_launch_has_clusters);
   tcase_add_test(tcase, test_all_blocks_have_the_counted_numbers);
   tcase_add_test(tcase, test_atomics_are_counted_where_the_machine_has_them);
+  tcase_add_test(tcase, test_wmma_is_counted_by_its_machine_code);
   tcase_add_test(tcase, test_groups_of_a_redux_go_on_alone_until_lanes_meet);
   tcase_add_test(tcase, test_inlined_lines_are_charged_as_the_profiler_does);
   tcase_add_test(tcase, test_launch_and_arguments_are_remembered);

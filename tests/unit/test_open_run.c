@@ -165,14 +165,16 @@ static const struct {
     {"setp.lt.u32 %p0, %t, 32;\n@%p0 bar.sync 1, 64;", PTX_FINDING_DEADLOCK, PTX_DEADLOCK},
     {"trap;", PTX_FINDING_TRAP, PTX_STOPPED},
     {"mapa.u64 %rd0, %in, 1;", PTX_FINDING_OUT_OF_BOUNDS, PTX_STOPPED},
-    {"tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.b64 [%r0];",
+    {"mov.u32 %r1, 0x08400010;\n"
+     "tcgen05.mma.cta_group::2.kind::f16 [%r0], %rd0, %rd1, %r1, %p0;",
      PTX_FINDING_NOT_RUN, PTX_STOPPED},
-    {"tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale [%r0], %rd0, %rd1, %r1, [%r2], [%r3], "
-     "%p0;",
+    {"tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale [%r0], %rd0, %rd1, %r1, %p0;",
      PTX_FINDING_NOT_RUN, PTX_STOPPED},
-    {"tcgen05.mma.cta_group::1.kind::f16 [%r0], [%r1], %rd1, %r1, %p0;", PTX_FINDING_NOT_RUN,
+    {"tcgen05.mma.cta_group::1.kind::f16 [%r0], %rd0, %rd1, %r1, {%r1, %r1}, %p0;",
+     PTX_FINDING_NOT_RUN, PTX_STOPPED},
+    {"tcgen05.ld.sync.aligned.16x64b.x2.b32 {%r0, %r1, %r2, %r3}, [%r2];", PTX_FINDING_NOT_RUN,
      PTX_STOPPED},
-    {"tcgen05.ld.sync.aligned.16x64b.x2.b32 {%r0, %r1}, [%r2];", PTX_FINDING_NOT_RUN, PTX_STOPPED},
+    {"tcgen05.ld.sync.aligned.16x32bx2.x1.b32 {%r0}, [%r2];", PTX_FINDING_NOT_RUN, PTX_STOPPED},
     {"mov.u32 %r1, 40; tcgen05.alloc.cta_group::1.sync.aligned.b32 [%r0], %r1;",
      PTX_FINDING_TENSOR_MEMORY, PTX_STOPPED},
     {"frobnicate.b32 %r0, %r1;", PTX_FINDING_NOT_RUN, PTX_STOPPED},
@@ -470,6 +472,22 @@ START_TEST(test_a_text_may_end_in_a_nul) {
 }
 END_TEST
 
+// Warp 0 gives registers back, warp 1 asks for more, warp 2 for none: 24, 240 and those of the
+// launch.
+START_TEST(test_registers_that_warps_ask_for) {
+  const PtxKernel k = ptx_kernel_run(
+      arena,
+      ptx_kernel_text(arena,
+                      "shr.u32 %r1, %t, 5; setp.eq.u32 %p0, %r1, 0; setp.eq.u32 %p1, %r1, 1;\n"
+                      "@%p0 setmaxnreg.dec.sync.aligned.u32 24;\n"
+                      "@%p1 setmaxnreg.inc.sync.aligned.u32 240;"),
+      NULL, 96, in);
+  ck_assert_int_eq(ptx_machine_registers(k.machine, 168), 32 * (24 + 240 + 168));
+  const PtxKernel none = ptx_kernel_run(arena, ptx_kernel_text(arena, ""), NULL, 96, in);
+  ck_assert_int_eq(ptx_machine_registers(none.machine, 168), 0);
+}
+END_TEST
+
 Suite *suite_open_run(void) {
   Suite *suite = suite_create("open_run");
   TCase *tcase = tcase_create("run");
@@ -483,6 +501,7 @@ Suite *suite_open_run(void) {
   tcase_add_test(tcase, test_cub_sorts_scans_and_reduces);
   tcase_add_test(tcase, test_groups_structs_and_a_lock);
   tcase_add_test(tcase, test_wmma_multiplies_and_is_not_counted);
+  tcase_add_test(tcase, test_registers_that_warps_ask_for);
   tcase_add_loop_test(tcase, test_the_least_is_never_above_the_count, 0, WIDTHS);
   tcase_add_test(tcase, test_a_whole_warp_initializes_an_mbarrier);
   tcase_add_test(tcase, test_findings_of_one_line_are_one);

@@ -43,11 +43,11 @@ static int64_t clusters_of(const int64_t *v) {
   return v[KNOB_TAIL_SPLIT] > 1 ? v[KNOB_TAIL_SPLIT] : 2;
 }
 
-// Products into tensor memory that no pair shares.
-static bool is_of_one_cta(const Schedule *schedule) {
+// Products into tensor memory; scaled ones give unknown values.
+static bool is_tensor_product(const Schedule *schedule) {
   const Model *model = model_build(arena, &cases.targets, schedule);
   const Atom *atom = program_atom(model->program);
-  return model->ok && atom && atom_is_of_thread(atom) && schedule->value[KNOB_CTA_GROUP] == 1 &&
+  return model->ok && atom && atom_is_of_thread(atom) &&
          !dtype_is_scaled(model->program->problem.dtype);
 }
 
@@ -55,8 +55,7 @@ static bool is_of_one_cta(const Schedule *schedule) {
 static const Model *small(int rung) {
   Schedule schedule = property_of_two_heads(&cases.rung[rung].rung->schedule);
   const int64_t *v = schedule.value;
-  // Pairs of CTAs and block scaling are refused by name when a text is run here.
-  const bool own = emit_case_has_own_target(&cases, rung) && !is_of_one_cta(&schedule);
+  const bool own = emit_case_has_own_target(&cases, rung) && !is_tensor_product(&schedule);
   if (cases.rung[rung].rung->not_built || own) return NULL;
   const int64_t tail = v[KNOB_TAIL_SPLIT],
                 tiles = v[KNOB_PERSISTENT] ? clusters_of(v) * 2 - (tail > 1 ? tail - 1 : 0) : 1;
@@ -225,6 +224,7 @@ static void check_wavefronts(const Opened *o) {
   for (int pc = 0; pc < o->run.module->n_code; pc++) {
     const PtxSiteCount *count = ptx_tally_site(o->run.tally, pc);
     if (count->space != PTX_SPACE_SHARED || count->executions == 0) continue;
+    if (o->run.module->code[pc].wgmma) continue;  // the model's sites are those of lanes
     const Stmt *stmt = stmt_of(o, pc);
     if (stmt && reads_tensor_address(stmt, count)) continue;
     if (stmt && (rows || is_beside_slabs(model, stmt)))
@@ -238,7 +238,7 @@ static void check_wavefronts(const Opened *o) {
 
 // Of tensor memory those that fetch by threads, in turn and by roles.
 static bool is_asked_for(int rung, int one_in) {
-  static const char *const always[] = {"blackwell_tile", "blackwell_persistent", "blackwell_roles"};
+  static const char *const always[] = {"blackwell_tile", "blackwell_pair", "blackwell_roles"};
   if (stress_is_whole() || rung % (stress_is_on() ? SAMPLE : one_in * SAMPLE) == 2) return true;
   for (int i = 0; i < 3 && rung < cases.n; i++)
     if (!strcmp(cases.rung[rung].name, always[i])) return true;

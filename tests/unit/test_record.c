@@ -138,6 +138,24 @@ START_TEST(test_driver_program_runs_and_opens) {
 }
 END_TEST
 
+// Launches of a graph are launches; what was captured is done at each of them, and not before.
+START_TEST(test_launches_of_a_graph_are_seen) {
+  if (!have("cc", "a program of the driver's functions")) return;
+  const char *program = driver_program(), *path = in_folder("k.capsule");
+  const CliRun run = record(arena_printf(arena, "--cpu --launch 1 -o %s", path),
+                            arena_printf(arena, "%s " DATA "/add.ptx graph", program));
+  ck_assert_msg(run.status == 0, "%s\n%s", run.out, run.err);
+  ck_assert_str_eq(run.out, "PASS\n");
+  const Capsule *capsule = read_capsule(path);
+  ck_assert_uint_eq(capsule->number, 1);
+  ck_assert(capsule->ended);
+  check_opens_equal(path, "0 of 0 words that changed are equal");  // as the launch before left it
+  const CliRun none = record(arena_printf(arena, "--cpu --launch 2 -o %s", path),
+                             arena_printf(arena, "%s " DATA "/add.ptx graph", program));
+  ck_assert_int_eq(none.status, 1);
+}
+END_TEST
+
 static bool collect(void *self, const void *bytes, size_t n) {
   str_add_bytes(self, bytes, n);
   return true;
@@ -496,6 +514,7 @@ Suite *suite_record(void) {
   tcase_set_timeout(tc, 180);
   tcase_add_loop_test(tc, test_driver_program_runs_and_opens, 0, 2);
   tcase_add_test(tc, test_names_are_shortened);
+  tcase_add_test(tc, test_launches_of_a_graph_are_seen);
   tcase_add_test(tc, test_other_result_differs);
   tcase_add_test(tc, test_what_is_not_answered_is_named);
   tcase_add_test(tc, test_no_such_launch_lists_what_there_is);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/nearest.h"
 #include "base/str.h"
 #include "base/watch.h"
 #include "cli/common/cli.h"
@@ -33,7 +34,7 @@ CommandRun cmd_open;
 
 typedef struct OpenOptions {
   OpenRequest request;
-  OptionList fail_above;
+  OptionList fail_above, allow;
   const char *nvcc;  // flags
   bool json, markdown, text, list, opcodes, watch, main, strict, what_if, cold;
   int mhz;
@@ -54,6 +55,7 @@ static const Option OPTIONS[] = {
     OPEN("dump", LIST, request.dumps),
     OPEN("ncu", TEXT, request.ncu),
     OPEN("fail-above", LIST, fail_above),
+    OPEN("allow", LIST, allow),
     {.name = "budget",
      .kind = OPTION_KIND_INT,
      .offset = offsetof(OpenOptions, request.budget),
@@ -322,6 +324,24 @@ static bool goes_together(const OpenOptions *given, Diags *diags) {
   return diags->count == 0;
 }
 
+// --allow: kinds of findings by their names.
+static bool take_allowed(OpenOptions *given, Diags *diags) {
+  for (int i = 0; i < given->allow.count; i++) {
+    int kind = 0;
+    while (kind < PTX_FINDINGS && !str_equal(ptx_finding_names[kind], given->allow.items[i]))
+      kind++;
+    if (kind < PTX_FINDINGS) {
+      given->request.allowed |= 1u << kind;
+      continue;
+    }
+    diag_add(diags, "usage", "--allow: there is no finding \"%s\"",
+             str_sanitise(diags->arena, given->allow.items[i]))
+        ->nearest = nearest_name(given->allow.items[i], ptx_finding_names, PTX_FINDINGS);
+    return false;
+  }
+  return true;
+}
+
 int cmd_open(Arena *arena, int argc, char **argv) {
   const int n_given = argc;
   char **as_given = ARENA_ARRAY(arena, char *, argc + 1);
@@ -348,7 +368,7 @@ int cmd_open(Arena *arena, int argc, char **argv) {
   }
   request->path = argv[1];
   request->machine |= request->follow;
-  if (!goes_together(&given, &diags)) return cli_fail(&diags);
+  if (!goes_together(&given, &diags) || !take_allowed(&given, &diags)) return cli_fail(&diags);
   request->record = !request->follow && (request->detail || !given.json);
   if (given.main) return open_main(arena, &given, &diags);
   take_flags(arena, &given);

@@ -53,8 +53,10 @@ void open_capsule_before(const CapsuleMemory *m, unsigned char *bytes, unsigned 
     const CapsuleRun *run = &m->before[i];
     if (run->content == CAPSULE_BYTES) memcpy(bytes + run->from, run->bytes, (size_t)run->n);
     if (run->content == CAPSULE_HIDDEN) fill_random(bytes + run->from, run->from, run->n);
+    const bool unknown = run->content == CAPSULE_LEFT_OUT;
     if (state && run->content != CAPSULE_UNWRITTEN)
-      memset(state + run->from, PTX_BYTE_WRITTEN, (size_t)run->n);
+      memset(state + run->from, PTX_BYTE_WRITTEN | (unknown ? PTX_BYTE_UNKNOWN : 0),
+             (size_t)run->n);
   }
 }
 
@@ -66,6 +68,7 @@ static void give(Arena *arena, PtxMachine *machine, bool is_machine_code, const 
                     .memory = arena_alloc(arena, (size_t)m->bytes + SLACK),
                     .state = arena_alloc(arena, (size_t)m->bytes + SLACK)};
   open_capsule_before(m, given.memory, given.state);
+  for (int i = 0; i < m->n_before; i++) given.unknown |= m->before[i].content == CAPSULE_LEFT_OUT;
   if (m->kind == CAPSULE_ALLOCATION || (is_machine_code && m->address))
     ptx_machine_give(machine, &given);
   else if (!is_machine_code)

@@ -125,7 +125,9 @@ static void compare_memory(const OpenResult *r, const OpenTolerance *tolerance,
   for (uint64_t at = 0; at + WORD <= m->bytes; at += WORD) {
     const uint32_t here = word_at(now + at), was = word_at(before + at);
     const uint32_t recorded = word_at(after + at);
-    if (here != was || (all_blocks && recorded != was))
+    if (ptx_machine_unknown_bytes(r->machine, m->address + at, WORD) > 0)
+      out->unknown += recorded != was;
+    else if (here != was || (all_blocks && recorded != was))
       note_word(out, tolerance, m, at, here, recorded);
   }
   arena_free(arena);
@@ -146,6 +148,7 @@ void open_print_compared(const OpenResult *r) {
          c->words - c->different, c->words);
   if (c->tolerance)
     printf(", %" PRId64 " more within %s", c->close, str_line(r->arena, c->tolerance));
+  if (c->unknown) printf("; %" PRId64 " are unknown here and not compared", c->unknown);
   puts("");
   if (c->different == 0) return;
   printf("  the first that %s: %s, byte %" PRId64

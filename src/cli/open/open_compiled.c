@@ -92,13 +92,16 @@ static bool is_made_of(ElfBytes kept, const OpenText *text) {
   return kept.at < kept.end;
 }
 
-// The machine code that was launched, where it was made of this very text with line numbers; NULL.
+// The machine code that was launched, or that Triton left beside its PTX, where it was made of this
+// very text with line numbers; NULL.
 static const char *recorded_code(const OpenResult *r, size_t *bytes) {
   const Capsule *capsule = r->text.capsule;
-  if (!capsule || !capsule->cubin.at) return NULL;
-  *bytes = capsule->cubin.n;
-  const ElfBytes kept = elf_section(capsule->cubin.at, *bytes, ".nv_debug_ptx_txt");
-  return kept.at && is_made_of(kept, &r->text) ? (const char *)capsule->cubin.at : NULL;
+  const char *cubin =
+      capsule ? (const char *)capsule->cubin.at : open_triton_cubin(r->arena, r->path, bytes);
+  if (!cubin) return NULL;
+  if (capsule) *bytes = capsule->cubin.n;
+  const ElfBytes kept = elf_section(cubin, *bytes, ".nv_debug_ptx_txt");
+  return kept.at && is_made_of(kept, &r->text) ? cubin : NULL;
 }
 
 static MachineInst *code_of(Arena *arena, const SassResult *sass, const char *kernel, int *n) {
@@ -118,12 +121,18 @@ bool open_reconcile(OpenResult *r, PtxTally *tally) {
   const char *ptxas = named ? named : open_find_tool(arena, "ptxas");
   size_t bytes = 0;
   const char *why = NULL, *cubin = recorded_code(r, &bytes);
-  if ((!ptxas && !cubin) || !sass_find_tool(arena)) {
+  if ((!ptxas && !cubin && !open_triton_ptxas(arena)) || !sass_find_tool(arena)) {
     r->why_not = "widths are predicted: ptxas or nvdisasm was not found";
     return false;
   }
   const char *target = r->module->target ? r->module->target : "sm_90a";
-  if (!cubin) cubin = open_assemble(arena, ptxas, &r->text, r->kernel->name, target, &bytes, &why);
+  if (!cubin && ptxas)
+    cubin = open_assemble(arena, ptxas, &r->text, r->kernel->name, target, &bytes, &why);
+  // A text of Triton's may be newer than the toolkit.
+  const char *newer = cubin || named ? NULL : open_triton_ptxas(arena);
+  const char *ignored = NULL;
+  if (newer)
+    cubin = open_assemble(arena, newer, &r->text, r->kernel->name, target, &bytes, &ignored);
   const SassResult *sass =
       cubin ? sass_disassemble(arena, cubin, bytes, DISASSEMBLE_SECONDS) : NULL;
   if (!sass || !sass->ok) {
@@ -136,6 +145,8 @@ bool open_reconcile(OpenResult *r, PtxTally *tally) {
   const LineTable ptx =
       line_table_read(arena, cubin, bytes, ".nv_debug_line_sass", r->kernel->name);
   r->sass = sass;
+  r->assembled = cubin;
+  r->assembled_bytes = bytes;
   r->sass_lines = line_table_read(arena, cubin, bytes, ".debug_line", r->kernel->name);
   return ptx_reconcile(arena, r->module, r->kernel, tally, code, n, &r->sass_lines, &ptx,
                        &r->why_not);

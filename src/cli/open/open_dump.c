@@ -1,6 +1,8 @@
 // Names of parameters -> buffers -> files.
 #include "cli/open/open_parts.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,6 +67,10 @@ int open_write_dumps(const OpenResult *r) {
     const void *bytes = ptx_machine_bytes(r->machine, buffer->address, buffer->bytes);
     const int status = cli_write_bytes(r->arena, r->dumps[i].file, bytes, (size_t)buffer->bytes);
     if (status != CLI_OK) return status;
+    const int64_t unknown = ptx_machine_unknown_bytes(r->machine, buffer->address, buffer->bytes);
+    if (unknown > 0)
+      fprintf(stderr, "gemmview: %" PRId64 " of the %" PRId64 " bytes in %s are unknown values\n",
+              unknown, buffer->bytes, str_sanitise(r->arena, r->dumps[i].file));
   }
   return CLI_OK;
 }

@@ -119,7 +119,7 @@ static bool read_extents(const char *text, size_t n, int out[3]) {
 bool open_read_launch(const char *text, PtxLaunch *launch, Diags *diags) {
   const int before = diags->count;
   for (int d = 0; d < 3; d++) launch->grid[d] = 1;
-  bool has_block = false;
+  bool has_block = launch->block[0] > 0;
   while (*text) {
     const size_t n = strcspn(text, ",");
     const char *equals = memchr(text, '=', n);
@@ -270,24 +270,45 @@ static bool takes_pointer(const ArgGiver *g, const char *arg) {
   return false;
 }
 
-// mem:BYTES[:zero|random|unwritten]
+// Unknown values are followed through PTX alone.
+static bool takes_unknown(const ArgGiver *g, const char *arg) {
+  if (!g->machine_code) return true;
+  say(g, arg, "a run of machine code needs known values: leave out --machine");
+  return false;
+}
+
+static void give_unknown(const ArgGiver *g, const char *arg) {
+  if (takes_unknown(g, arg)) ptx_machine_param_unknown(g->machine, g->index);
+}
+
+// mem:BYTES[:zero|random|unwritten|unknown]
 static void give_memory(ArgGiver *g, const char *arg) {
   char *end = NULL;
   const long long bytes = strtoll(arg + 4, &end, 10);
   const char *how = *end == ':' ? end + 1 : "random";
   if (end == arg + 4 || (*end && *end != ':') || bytes < 1 || bytes > (1ll << 31)) {
-    say(g, arg, "expected mem:BYTES[:zero|random|unwritten], with 1 to 2^31 bytes");
+    say(g, arg, "expected mem:BYTES[:zero|random|unwritten|unknown], with 1 to 2^31 bytes");
     return;
   }
-  const bool random = str_equal(how, "random"), unwritten = str_equal(how, "unwritten");
-  if (!random && !unwritten && !str_equal(how, "zero")) {
-    say(g, arg, "expected zero, random or unwritten after the bytes");
+  static const struct {
+    const char *name;
+    PtxContent content;
+  } contents[] = {{"zero", PTX_CONTENT_ZERO},
+                  {"random", PTX_CONTENT_GIVEN},
+                  {"unwritten", PTX_CONTENT_UNWRITTEN},
+                  {"unknown", PTX_CONTENT_UNKNOWN}};
+  const int n = (int)(sizeof contents / sizeof *contents);
+  int c = 0;
+  while (c < n && !str_equal(how, contents[c].name)) c++;
+  if (c == n) {
+    say(g, arg, "expected zero, random, unwritten or unknown after the bytes");
     return;
   }
+  const PtxContent content = contents[c].content;
+  if (content == PTX_CONTENT_UNKNOWN && !takes_unknown(g, arg)) return;
   if (!takes_pointer(g, arg)) return;
-  set_pointer(g, random ? give_random(g, bytes)
-                        : give_buffer(g, bytes, NULL,
-                                      unwritten ? PTX_CONTENT_UNWRITTEN : PTX_CONTENT_ZERO));
+  set_pointer(g, content == PTX_CONTENT_GIVEN ? give_random(g, bytes)
+                                              : give_buffer(g, bytes, NULL, content));
 }
 
 static void give_file(ArgGiver *g, const char *arg) {
@@ -421,9 +442,10 @@ static void give_number(const ArgGiver *g, const char *arg) {
     if (!give_float(g, number, type)) say(g, arg, "expected a number");
   } else if (!give_whole(g, number, row->bits)) {
     say(g, arg,
-        arena_printf(g->arena,
-                     "expected a whole number of %d bits, or mem:BYTES, file:PATH, bytes:HEX",
-                     row->bits));
+        arena_printf(
+            g->arena,
+            "expected a whole number of %d bits, or mem:BYTES, file:PATH, bytes:HEX, unknown",
+            row->bits));
   }
 }
 
@@ -449,6 +471,8 @@ const OpenBuffer *open_give_args(Arena *arena, PtxMachine *machine, const PtxMod
     giver.type = &types[i];
     if (str_starts(args[i], "mem:"))
       give_memory(&giver, args[i]);
+    else if (str_equal(args[i], "unknown"))
+      give_unknown(&giver, args[i]);
     else if (str_starts(args[i], "file:"))
       give_file(&giver, args[i]);
     else if (str_starts(args[i], "tma:"))

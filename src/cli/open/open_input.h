@@ -27,7 +27,8 @@ char **open_split_words(Arena *arena, const char *text, int *n);
 const char *open_find_nvcc(Arena *arena);
 bool open_names_arch(int n_flags, char **flags);
 
-// "grid=8x7x1,block=32x8,smem=0,cluster=2".
+// "grid=8x7x1,block=32x8,smem=0,cluster=2"; a block and what else the launch has already may be
+// left out.
 bool open_read_launch(const char *text, PtxLaunch *launch, Diags *diags);
 // "1,2,0" or "all": first and last block in each direction.
 typedef struct OpenBlocks {

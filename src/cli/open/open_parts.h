@@ -1,6 +1,36 @@
 // Parts of a run of gemmview open, and of what is printed about it.
 #pragma once
+#include "cli/open/open_request.h"
 #include "cli/open/open_result.h"
+
+// ---- open_machine.c -----------------------------------------------------------------------------
+
+// Everything that a launch of r's kernel needs, with the blocks that are run; NULL after findings.
+PtxMachine *open_make_machine(OpenResult *r, const OpenRequest *given, OpenBlocks *blocks,
+                              Diags *diags);
+PtxOutcome open_run_blocks(const OpenRequest *request, OpenResult *r, PtxMachine *machine,
+                           const OpenBlocks *blocks);
+
+// ---- open_by_code.c -----------------------------------------------------------------------------
+// A kernel whose PTX is run, and its machine code: places, and counts that PTX does not have.
+
+// The module with the places of the PTX that its instructions were made of, calls that were inlined
+// included, as the cubin's .nv_debug_line_sass tells; without that table as it is.
+const PtxModule *open_place_code(Arena *arena, const PtxModule *code, const PtxModule *ptx,
+                                 const char *kernel, const void *cubin, size_t bytes);
+// Counts accesses of shared memory that PTX alone does not tell the addresses of (wmma), or how
+// often (loops that ptxas makes of atomics): the machine code is run as well, on memory of its own.
+// For runs that ended well, with widths of the machine code (OpenResult.assembled).
+void open_count_by_code(const OpenRequest *given, const OpenResult *r, PtxTally *tally);
+
+// ---- open_triton.c ------------------------------------------------------------------------------
+// Files that Triton's cache has beside NAME.ptx.
+
+// Threads, shared memory and cluster of NAME.json; false: there is none.
+bool open_triton_launch(Arena *arena, const char *path, PtxLaunch *launch);
+const char *open_triton_cubin(Arena *arena, const char *path, size_t *bytes);  // NULL: none
+// The assembler of Triton's wheel, in the environment or beside python3; NULL: none was found.
+const char *open_triton_ptxas(Arena *arena);
 
 // ---- open_fits.c --------------------------------------------------------------------------------
 // Whether the GPU that a kernel was compiled for can launch it.

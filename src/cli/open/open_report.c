@@ -87,7 +87,10 @@ static const char *finding_text(const OpenResult *r, const PtxFinding *f) {
 }
 
 bool open_has_findings(const OpenResult *r) {
-  return ptx_machine_findings(r->machine) > 0 || r->outcome != PTX_DONE || r->misfit;
+  bool found = r->outcome != PTX_DONE || r->misfit;
+  for (int i = 0; i < ptx_machine_findings(r->machine); i++)
+    found |= !(r->allowed >> ptx_machine_finding(r->machine, i)->kind & 1);
+  return found;
 }
 
 const char *open_order_finding(const OpenResult *r) {
@@ -172,6 +175,47 @@ static const char *approximation_text(const OpenResult *r) {
                                n);
 }
 
+// ---- unknown values -----------------------------------------------------------------------------
+
+// An instruction that gives unknown values, with those of its line that do so for the same reason.
+typedef struct UnknownValue {
+  int pc;
+  const char *why;
+  int64_t executions;
+} UnknownValue;
+
+static UnknownValue *find_unknown(const OpenResult *r, UnknownValue *values, int n, int pc) {
+  const PtxInst *code = r->module->code;
+  for (int i = 0; i < n; i++)
+    if (str_equal(values[i].why, ptx_machine_unknown_why(r->machine, pc)) &&
+        same_line(r->module, code[values[i].pc].loc, code[pc].loc))
+      return &values[i];
+  return NULL;
+}
+
+static const UnknownValue *unknown_values(Arena *arena, const OpenResult *r, int *n) {
+  int most = 0;
+  for (int pc = 0; pc < r->module->n_code; pc++)
+    most += ptx_machine_unknown_why(r->machine, pc) != NULL;
+  UnknownValue *values = ARENA_ARRAY(arena, UnknownValue, most + 1);
+  for (int pc = 0; pc < r->module->n_code; pc++) {
+    const char *why = ptx_machine_unknown_why(r->machine, pc);
+    if (!why) continue;
+    UnknownValue *value = find_unknown(r, values, *n, pc);
+    if (!value) *(value = &values[(*n)++]) = (UnknownValue){.pc = pc, .why = why};
+    value->executions += ptx_machine_executions(r->machine, pc);
+  }
+  return values;
+}
+
+static void print_unknown(const OpenResult *r, const char *mark) {
+  int n = 0;
+  const UnknownValue *values = unknown_values(r->arena, r, &n);
+  for (int i = 0; i < n; i++)
+    printf("%s%sunknown values: %s: %s\n", i ? "" : "\n", mark, pc_text(r, values[i].pc),
+           str_sanitise(r->arena, values[i].why));
+}
+
 // ---- text ---------------------------------------------------------------------------------------
 
 // Counts of the access that costs most; NULL: the line has none.
@@ -179,28 +223,41 @@ static const PtxSiteCount *worst_of(const OpenResult *r, const PtxLine *line) {
   return line->worst_pc < 0 ? NULL : ptx_tally_site(r->tally, line->worst_pc);
 }
 
+// "atom.shared.add.f32"; of machine code, "/*0b90*/ ATOMS.CAS".
+static const char *name_of(const OpenResult *r, int pc) {
+  const char *text = ptx_inst_text(r->arena, r->module, &r->module->code[pc]);
+  const size_t place = str_starts(text, "/*") ? strcspn(text, " ") + 1 : 0;
+  return arena_strndup(r->arena, text + place, strcspn(text + place, " \t"));
+}
+
 static const char *what_of(const OpenResult *r, const PtxLine *line) {
   const PtxSiteCount *site = worst_of(r, line);
   if (!site) return "";
   if (site->op) return site->op->sass;
-  return ptx_inst_text(r->arena, r->module, &r->module->code[line->worst_pc]);
+  return name_of(r, line->worst_pc);
 }
 
 static const char *op_name(const OpenResult *r, const PtxLineOp *op) {
   if (op->op) return op->op->sass;
-  const char *text = ptx_inst_text(r->arena, r->module, &r->module->code[op->pc]);
-  return arena_strndup(r->arena, text, strcspn(text, " \t"));
+  return name_of(r, op->pc);
 }
 
 // "LDSM.x4"; of several kinds of access each with its share: "LDGSTS 768, LDSM.x4 1088".
 static const char *ops_text(const OpenResult *r, const PtxLine *line) {
-  if (!line->ops || !line->ops->next) return what_of(r, line);
+  if (!line->ops || (!line->ops->next && line->worst_pc >= 0)) return what_of(r, line);
+  if (!line->ops->next) return op_name(r, line->ops);
   Str out = str_new(r->arena);
   for (const PtxLineOp *op = line->ops; op; op = op->next) {
     str_printf(&out, "%s%s", out.text[0] ? ", " : "", op_name(r, op));
     if (op->countable) str_printf(&out, " %" PRId64, op->wavefronts);
   }
   return out.text;
+}
+
+// ">=72" where the line has more than that, "?" where nothing of it can be counted.
+static const char *count_text(Arena *arena, const PtxLine *line) {
+  if (!line->countable && line->wavefronts == 0) return "?";
+  return arena_printf(arena, "%s%" PRId64, line->countable ? "" : ">=", line->wavefronts);
 }
 
 static const char *times_text(Arena *arena, const PtxLine *line) {
@@ -249,8 +306,13 @@ static const char *together_text(const OpenResult *r, const PtxLine *line) {
   return out.text;
 }
 
+// A line whose accesses were left out in lanes whose addresses are not known says so.
+static const char *unknown_text(const PtxLine *line) {
+  return line->unknown ? ", depends on unknown values" : "";
+}
+
 static void print_row(const OpenResult *r, const PtxLine *line) {
-  const char *count = line->countable ? arena_printf(r->arena, "%" PRId64, line->wavefronts) : "?";
+  const char *count = count_text(r->arena, line);
   const char *ideal = line->countable ? arena_printf(r->arena, "%" PRId64, line->ideal) : "-";
   const OpenCounted *counted = open_counted_of(r, line);
   printf("%-32s %10s %10s %-7s", str_sanitise(r->arena, place_of(r, line)), count, ideal,
@@ -259,8 +321,8 @@ static void print_row(const OpenResult *r, const PtxLine *line) {
     printf(" %10" PRId64, counted->wavefronts);
   else if (r->counted)
     printf(" %10s", "-");
-  printf(" %s%s%s%s%s\n", ops_text(r, line), line->data ? ", depends on data" : "",
-         together_text(r, line), chain_text(r, line),
+  printf(" %s%s%s%s%s%s\n", ops_text(r, line), line->data ? ", depends on data" : "",
+         unknown_text(line), together_text(r, line), chain_text(r, line),
          most_text(r->arena, line->countable, line->wavefronts, line->wavefronts_most));
 }
 
@@ -276,15 +338,21 @@ static void print_heading(const OpenResult *r) {
   if (r->text.capsule) printf("as recorded: %s\n", r->launch_text);
 }
 
+static bool shows_global(const PtxLine *line) {
+  return line->sectors > 0 || (line->unknown && !line->shared);
+}
+
 static void print_global(const OpenResult *r) {
   bool first = true;
   for (int i = 0; i < r->lines->n; i++) {
     const PtxLine *line = &r->lines->items[i];
-    if (line->sectors == 0) continue;
+    if (!shows_global(line)) continue;
     if (first) printf("\n%-32s %10s %10s\n", "global memory", "sectors", "at least");
     first = false;
-    printf("%-32s %10" PRId64 " %10" PRId64 "\n", str_sanitise(r->arena, place_of(r, line)),
-           line->sectors, line->ideal_sectors);
+    printf(
+        "%-32s %10" PRId64 " %10" PRId64 "%s\n", str_sanitise(r->arena, place_of(r, line)),
+        line->sectors, line->ideal_sectors,
+        line->unknown && !line->shared ? "  without accesses that depend on unknown values" : "");
   }
 }
 
@@ -310,9 +378,10 @@ void open_print_text(const OpenResult *r) {
     if (r->lines->items[i].shared) print_row(r, &r->lines->items[i]);
   printf("%-32s %10" PRId64 " %10" PRId64 "%s%s\n", "total", r->lines->wavefronts, r->lines->ideal,
          most_text(r->arena, true, r->lines->wavefronts, r->lines->wavefronts_most),
-         r->lines->countable ? "" : "  without the lines that are not countable");
+         r->lines->countable ? "" : "  and what cannot be counted");
   print_global(r);
   print_cures(r, "write ", "");
+  print_unknown(r, "");
   const int n = ptx_machine_findings(r->machine);
   if (r->misfit) printf("\n%s\n", r->misfit);
   printf("\n%s\n", n ? "findings" : "no race, no unwritten read, no access out of bounds");
@@ -344,15 +413,15 @@ void open_print_markdown(const OpenResult *r) {
   for (int i = 0; i < r->lines->n; i++) {
     const PtxLine *line = &r->lines->items[i];
     if (!line->shared) continue;
-    const char *count =
-        line->countable ? arena_printf(r->arena, "%" PRId64, line->wavefronts) : "?";
+    const char *count = count_text(r->arena, line);
     printf("| %s | %s | %" PRId64 " | %s |%s `%s`%s%s%s |\n",
            str_sanitise(r->arena, place_of(r, line)), count, line->ideal,
            times_text(r->arena, line), counted_cell(r, line), ops_text(r, line),
-           line->data ? ", depends on data" : "", together_text(r, line),
+           line->data ? ", depends on data" : unknown_text(line), together_text(r, line),
            most_text(r->arena, line->countable, line->wavefronts, line->wavefronts_most));
   }
   print_cures(r, "- write ", "`");
+  print_unknown(r, "- ");
   for (int i = 0; i < ptx_machine_findings(r->machine); i++)
     printf("%s- %s\n", i ? "" : "\n", finding_text(r, ptx_machine_finding(r->machine, i)));
   const char *notes[] = {r->misfit, left_out_text(r), outcome_text(r), counted_text(r)};
@@ -400,7 +469,7 @@ static const PtxLine **shared_lines(Arena *arena, const OpenResult *r) {
 static const PtxLine **global_lines(Arena *arena, const OpenResult *r) {
   const PtxLine **line = ARENA_ARRAY(arena, const PtxLine *, r->lines->n + 1);
   for (int i = 0; i < r->lines->n; i++)
-    line[i] = r->lines->items[i].sectors ? &r->lines->items[i] : NULL;
+    line[i] = shows_global(&r->lines->items[i]) ? &r->lines->items[i] : NULL;
   return line;
 }
 

@@ -10,7 +10,7 @@ void open_print_markdown(const OpenResult *result);
 void open_print_kernels(Arena *arena, const PtxModule *module, bool json);
 // Every instruction that is known, and whether it is run.
 void open_print_opcodes(void);
-// True when something was found that makes the numbers or the kernel doubtful.
+// True when something was found that makes the numbers or the kernel doubtful, and is not allowed.
 bool open_has_findings(const OpenResult *result);
 // The first one that is about the order of accesses, as a sentence: it holds in every order, for it
 // goes by what is ordered, not by what happened. NULL: there is none.

@@ -8,7 +8,8 @@ typedef struct OpenRequest {
   int n_flags;
   const char *kernel, *launch, *blocks, *ncu, *tolerance;  // NULL: not given
   OptionList args, slabs, dumps;
-  int budget;  // millions of lane instructions
+  int budget;        // millions of lane instructions
+  unsigned allowed;  // kinds of findings that end with no status of their own, a bit each
   bool predict;
   bool machine;               // run the machine code, not the PTX
   bool follow;                // keep the ways of warps through it, for the clock

@@ -37,12 +37,15 @@ typedef struct OpenResult {
   int n_left_out;
   const char *const *left_out;
   PtxOutcome outcome;
-  bool as_compiled;     // widths and lines are those of the machine code
-  const char *why_not;  // a sentence when they are predicted
-  const char *cubin;    // the machine code that is run; NULL: PTX is
+  bool as_compiled;       // widths and lines are those of the machine code
+  const char *why_not;    // a sentence when they are predicted
+  const char *assembled;  // the machine code that widths are of; NULL
+  size_t assembled_bytes;
+  const char *cubin;  // the machine code that is run; NULL: PTX is
   size_t cubin_bytes;
   struct OpenFollowed *followed;  // the ways of its warps; NULL: nobody asked
   int registers;                  // of a thread, in the machine code; 0: it was not read
+  unsigned allowed;               // kinds of findings that do not matter, a bit each
   const char *misfit;             // why the kernel's GPU refuses the launch; NULL
   const char *assembler;          // "ptxas, sm_90a"
   const OpenCounted *counted;     // what a profiler's file says; NULL: none was given

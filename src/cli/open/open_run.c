@@ -15,9 +15,6 @@
 #include "cli/open/open_input.h"
 #include "cli/open/open_memory.h"
 #include "cli/open/open_parts.h"
-#include "ptx/module/signature.h"
-
-enum { SAY_EVERY_MS = 100 };
 
 // Tells what is being done now, one line of stderr: for whoever waits.
 static void say(const OpenRequest *request, const char *what) {
@@ -51,7 +48,11 @@ static int read_machine(const OpenRequest *request, OpenResult *r, Diags *diags)
     return CLI_MISSING;
   }
   const OpenRequest of = {.path = request->path, .kernel = r->kernel->name};
+  const PtxModule *ptx = r->module;
   r->module = open_cubin(r->arena, &of, r->text.capsule, r->cubin, r->cubin_bytes, false, diags);
+  if (r->module && !request->ncu)
+    r->module =
+        open_place_code(r->arena, r->module, ptx, r->kernel->name, r->cubin, r->cubin_bytes);
   r->kernel = r->module ? ptx_module_kernel(r->module, r->kernel->name, diags) : NULL;
   return r->kernel ? CLI_OK : CLI_USAGE;
 }
@@ -75,89 +76,6 @@ int open_read_kernel(Arena *arena, const OpenRequest *request, bool module_only,
   out->kernel = choose_kernel(arena, request, out, diags);
   if (!out->kernel) return CLI_USAGE;
   return request->machine ? read_machine(request, out, diags) : CLI_OK;
-}
-
-static void say_block(const OpenRequest *request, int64_t n, int64_t of, int64_t *next_ms) {
-  if (!request->detail || clock_ms() < *next_ms) return;
-  fprintf(stderr, "running block %lld of %lld\n", (long long)n + 1, (long long)of);
-  *next_ms = clock_ms() + SAY_EVERY_MS;
-}
-
-typedef struct AllBlocks {
-  const OpenRequest *request;
-  OpenResult *r;
-  int64_t next_ms, of, at_once;
-} AllBlocks;
-
-static bool begin_cluster(void *self) {
-  AllBlocks *all = self;
-  OpenResult *r = all->r;
-  if (r->n_blocks && r->followed) open_follow_block(r->followed);
-  say_block(all->request, r->n_blocks, all->of, &all->next_ms);
-  if (r->record) ptx_record_block(r->record);
-  r->n_blocks += all->at_once;
-  return false;
-}
-
-static PtxOutcome run_blocks(const OpenRequest *request, OpenResult *r, PtxMachine *machine,
-                             const OpenBlocks *b) {
-  AllBlocks all = {.request = request, .r = r, .of = 1, .at_once = 1};
-  for (int d = 0; d < 3; d++) {
-    all.of *= b->last[d] - b->first[d] + 1;
-    if (b->all) all.at_once *= ptx_machine_cluster(machine)[d];
-  }
-  PtxOutcome outcome;
-  if (r->launch.cooperative) {
-    if (r->record) ptx_record_block(r->record);
-    r->n_blocks = all.of;
-    outcome = ptx_machine_run_grid(machine, b->all ? NULL : b->first);
-  } else if (b->all) {
-    outcome = ptx_machine_run_all(machine, begin_cluster, &all);
-  } else {
-    begin_cluster(&all);
-    outcome = ptx_machine_run_waiting(machine, b->first);
-  }
-  if (r->followed) open_follow_block(r->followed);
-  return outcome;
-}
-
-static PtxMachine *make_recorded(OpenResult *r, const OpenRequest *given, OpenBlocks *blocks,
-                                 Diags *diags) {
-  const Capsule *capsule = r->text.capsule;
-  if (given->launch || given->args.count) {
-    diag_add(diags, "usage",
-             "a capsule brings its launch and arguments: leave out --launch and "
-             "--arg");
-    return NULL;
-  }
-  if (!open_capsule_launch(capsule, given->blocks, &r->launch, diags)) return NULL;
-  const char *which = given->blocks ? given->blocks : open_capsule_blocks(capsule);
-  if (!open_read_blocks(which, &r->launch, blocks, diags)) return NULL;
-  r->launch.budget = given->budget * INT64_C(1000000);
-  PtxMachine *machine = ptx_machine_new(r->arena, r->module, r->kernel, &r->launch, diags);
-  if (machine)
-    r->buffers = open_give_capsule(r->arena, machine, r->module, r->kernel, capsule, diags);
-  return r->buffers ? machine : NULL;
-}
-
-// Everything that a launch needs, or findings.
-static PtxMachine *make_machine(OpenResult *r, const OpenRequest *given, OpenBlocks *blocks,
-                                Diags *diags) {
-  if (r->text.capsule) return make_recorded(r, given, blocks, diags);
-  if (!given->launch) {
-    Diag *diag = diag_add(diags, "usage", "--launch is missing: the grid and block of %s",
-                          ptx_signature_text(r->arena, r->kernel));
-    diag->nearest = "--launch grid=1,block=128,smem=0";
-    return NULL;
-  }
-  if (!open_read_launch(given->launch, &r->launch, diags)) return NULL;
-  if (!open_read_blocks(given->blocks, &r->launch, blocks, diags)) return NULL;
-  r->launch.budget = given->budget * INT64_C(1000000);
-  PtxMachine *machine = ptx_machine_new(r->arena, r->module, r->kernel, &r->launch, diags);
-  if (!machine) return NULL;
-  r->buffers = open_give_args(r->arena, machine, r->module, r->kernel, given->args.count,
-                              given->args.items, diags);
-  return r->buffers ? machine : NULL;
 }
 
 static bool read_slabs(const OpenRequest *given, OpenResult *r, Diags *diags) {
@@ -223,12 +141,13 @@ static void run_kernel(const OpenRequest *given, OpenResult *r, const OpenBlocks
   if (given->orders) ptx_machine_record_orders(machine, r->arena, registers_at_begin(r));
   r->outcome = given->orders ? ptx_machine_run_cluster(machine, blocks->first[0], blocks->first[1],
                                                        blocks->first[2])
-                             : run_blocks(given, r, machine, blocks);
+                             : open_run_blocks(given, r, machine, blocks);
   if (given->orders)
     r->orders = ptx_machine_orders(machine, r->outcome, &r->n_left_out, &r->left_out);
   r->seconds = clock_seconds() - started;
   r->machine = machine;
   r->tally = tally;
+  open_count_by_code(given, r, tally);
   open_check_fit(r);
   r->lines = ptx_tally_lines(r->arena, tally);
   say(given, "looking for better layouts");
@@ -262,7 +181,7 @@ int open_run(const OpenRequest *request, OpenResult *r, Diags *diags) {
   OpenTolerance tolerance;
   if (!open_read_tolerance(given.tolerance, &tolerance, diags)) return CLI_USAGE;
   if (!can_compare(&given, capsule, diags)) return CLI_USAGE;
-  PtxMachine *machine = make_machine(r, &given, &blocks, diags);
+  PtxMachine *machine = open_make_machine(r, &given, &blocks, diags);
   if (!machine || !read_slabs(&given, r, diags)) return CLI_USAGE;
   r->n_dumps = given.dumps.count;
   r->dumps = open_read_dumps(r->arena, r->kernel, r->buffers, given.dumps.items, r->n_dumps, diags);
@@ -273,6 +192,7 @@ int open_run(const OpenRequest *request, OpenResult *r, Diags *diags) {
       capsule ? open_capsule_text(r->arena, capsule) : open_launch_text(r->arena, &given);
   r->recalled = recalled;
   r->detail = given.detail;
+  r->allowed = given.allowed;
   if (!capsule) open_remember(r->arena, memory, &given);
   if (given.kernel && !capsule) open_remember_kernel(r->arena, r->path, r->kernel->name);
   run_kernel(&given, r, &blocks, machine);

@@ -38,6 +38,14 @@ typedef struct CuLaunchConfig {
   unsigned n_attributes;
 } CuLaunchConfig;
 
+// CUDA_KERNEL_NODE_PARAMS_v2.
+typedef struct CuKernelNode {
+  void *function;
+  unsigned grid[3], block[3], smem;
+  void **params, **extra;
+  void *kernel, *context;
+} CuKernelNode;
+
 // An operand as the tensor memory accelerator knows it: opaque, passed to a kernel by value.
 typedef struct CuTensorMap {
   _Alignas(64) uint64_t word[16];

@@ -54,6 +54,12 @@ static size_t folder_length(const char *path) {
   return slash ? (size_t)(slash - path) + 1 : 0;
 }
 
+// Whether a file lies in the folder that the first n letters of `home` name, or below it; without a
+// folder those do that are named from there.
+static bool lies_below(const char *file, const char *home, size_t n) {
+  return n > 0 ? strncmp(file, home, n) == 0 : file[0] != '/';
+}
+
 int ptx_own_loc(const PtxModule *module, int loc) {
   int outer = loc;
   while (outer >= 0 && module->locs[outer].inlined_at >= 0) outer = module->locs[outer].inlined_at;
@@ -61,7 +67,7 @@ int ptx_own_loc(const PtxModule *module, int loc) {
   const char *home = ptx_file_name(module, module->locs[outer].file);
   const size_t n = folder_length(home);
   int own = loc;
-  while (own != outer && strncmp(ptx_file_name(module, module->locs[own].file), home, n) != 0)
+  while (own != outer && !lies_below(ptx_file_name(module, module->locs[own].file), home, n))
     own = module->locs[own].inlined_at;
   return own;
 }

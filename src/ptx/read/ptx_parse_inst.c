@@ -272,6 +272,14 @@ static PtxModifier not_heeded(const PtxInst *inst) {
   return PTX_MOD_none;
 }
 
+// The way of an instruction that is not run: one that does nothing but write registers gives
+// unknown values, any other ends its block.
+static PtxRun *not_run(const PtxInst *inst) {
+  const bool gives = inst->row && inst->row->flow != PTX_FLOW_OWN && inst->row->operands[0] &&
+                     strchr("dpm", inst->row->operands[0]);
+  return gives ? ptx_run_unknown : ptx_run_why;
+}
+
 static void settle_row(PtxParser *p, PtxInst *inst, const PtxToken *word, int name_length,
                        const char *unknown, int n_unknown) {
   bool known = false;
@@ -284,7 +292,7 @@ static void settle_row(PtxParser *p, PtxInst *inst, const PtxToken *word, int na
     return;
   }
   const char *text = str_sanitise(p->arena, ptx_token_text(p, word));
-  inst->run = ptx_run_why;
+  inst->run = not_run(inst);
   if (!known)
     inst->why = arena_printf(p->arena, "%s is not a known instruction", text);
   else if (inst->row && !inst->row->run)
@@ -338,6 +346,15 @@ static bool read_rest(PtxParser *p, PtxInst *inst, const char *name) {
   return ok && ptx_expect(p, ';');
 }
 
+// The registers that are written; what they are computed from does not matter.
+static bool read_result(PtxParser *p, PtxInst *inst) {
+  PtxGroup *to = &inst->groups[inst->n_groups++];
+  if (!ptx_parse_operand(p, inst, to)) return false;
+  to->written = to->kind == PTX_GROUP_VALUE || to->kind == PTX_GROUP_PRED;
+  skip_to_semicolon(p);
+  return true;
+}
+
 static bool read_instruction(PtxParser *p, PtxInst *inst, const PtxToken *word) {
   const char *unknown = NULL;
   int n_unknown = 0;
@@ -347,6 +364,7 @@ static bool read_instruction(PtxParser *p, PtxInst *inst, const PtxToken *word) 
     skip_to_semicolon(p);
     return true;
   }
+  if (inst->run == ptx_run_unknown) return read_result(p, inst);
   const char *name = arena_strndup(p->arena, word->text, (size_t)length);
   if (!read_rest(p, inst, name)) return false;
   settle_space(p, inst);
@@ -355,7 +373,7 @@ static bool read_instruction(PtxParser *p, PtxInst *inst, const PtxToken *word) 
                                 : "a cache hint names its policy after the other operands";
   if (inst->run == run_mma) inst->mma = ptx_mma_plan(p->arena, inst, &inst->why);
   if (inst->run == run_wgmma) inst->wgmma = ptx_wgmma_plan(p->arena, p->module, inst, &inst->why);
-  if (inst->why) inst->run = ptx_run_why;
+  if (inst->why) inst->run = not_run(inst);
   return true;
 }
 

@@ -51,9 +51,9 @@ static uint64_t line_of(const PtxMachine *m, int pc) {
 
 static bool ends_runs(PtxFindingKind kind) {
   return kind == PTX_FINDING_OUT_OF_BOUNDS || kind == PTX_FINDING_MISALIGNED ||
-         kind == PTX_FINDING_NOT_RUN || kind == PTX_FINDING_TRAP || kind == PTX_FINDING_DEADLOCK ||
-         kind == PTX_FINDING_MBARRIER || kind == PTX_FINDING_TENSOR_MEMORY ||
-         kind == PTX_FINDING_DEPTH;
+         kind == PTX_FINDING_NOT_RUN || kind == PTX_FINDING_TRAP || kind == PTX_FINDING_UNKNOWN ||
+         kind == PTX_FINDING_DEADLOCK || kind == PTX_FINDING_MBARRIER ||
+         kind == PTX_FINDING_TENSOR_MEMORY || kind == PTX_FINDING_DEPTH;
 }
 
 static PtxFinding *find_kept(PtxMachine *m, PtxFindingKind kind, uint64_t line, uint64_t other) {

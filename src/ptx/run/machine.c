@@ -15,12 +15,13 @@ enum { SLICE = 1 << 14, PATIENCE = 1 << 12 };
 
 // ---- splits -------------------------------------------------------------------------------------
 
-static void load_frame(PtxWarp *w, const PtxSplit *s) {
-  const PtxFrame *frame = &s->calls[s->depth];
+void ptx_load_frame(PtxWarp *w, const PtxFrame *frame) {
   w->frame = w->regs + (size_t)frame->reg * PTX_LANES;
   w->frame_taint = w->taint + frame->reg;
   w->frame_preds = w->preds + frame->pred;
   w->frame_pred_taint = w->pred_taint + frame->pred;
+  w->frame_unknown = w->unknown + frame->reg;
+  w->frame_pred_unknown = w->pred_unknown + frame->pred;
 }
 
 void ptx_load_split(PtxWarp *w, int index) {
@@ -28,7 +29,7 @@ void ptx_load_split(PtxWarp *w, int index) {
   const PtxSplit *s = &w->splits[index];
   w->pc = s->pc;
   w->mask = s->mask;
-  load_frame(w, s);
+  ptx_load_frame(w, &s->calls[s->depth]);
 }
 
 static void store_split(PtxWarp *w) {
@@ -137,6 +138,20 @@ static void end_control(PtxWarp *w) {
 
 // ---- running ------------------------------------------------------------------------------------
 
+static void carry_out(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  if (w->flies) ptx_check_flight(m, w, i, mask);
+  i->run(m, w, i, mask);
+  if (m->multiplies && !w->again) ptx_note_written(m, w, i);
+  if (i->row && i->row->flow != PTX_FLOW_OWN && !w->again) follow(m, w, i, mask);
+  if (m->trace && !w->again) m->trace(m->trace_self, m, w, w->pc, mask);
+}
+
+static void carry_out_unsure(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  if (!ptx_unknown_before(m, w, i, &mask)) return;
+  if (mask) carry_out(m, w, i, mask);
+  if (!w->again) ptx_unknown_after(m, w, i, mask);
+}
+
 static void step(PtxMachine *m, PtxWarp *w) {
   const PtxInst *i = &m->module->code[w->pc];
   if (w->control) end_control(w);
@@ -146,12 +161,11 @@ static void step(PtxMachine *m, PtxWarp *w) {
   w->next = w->pc + 1;
   m->executions[w->pc]++;
   m->executed += __builtin_popcount(w->mask);
-  if (mask) {
-    if (w->flies) ptx_check_flight(m, w, i, mask);
-    i->run(m, w, i, mask);
-    if (m->multiplies && !w->again) ptx_note_written(m, w, i);
-    if (i->row && i->row->flow != PTX_FLOW_OWN && !w->again) follow(m, w, i, mask);
-    if (m->trace && !w->again) m->trace(m->trace_self, m, w, w->pc, mask);
+  if (m->unknowns) {
+    carry_out_unsure(m, w, i, mask);
+  } else if (mask) {
+    carry_out(m, w, i, mask);
+    if (m->unknowns && !w->again) ptx_unknown_after(m, w, i, mask);
   }
   if (!w->again) w->pc = w->next;
 }
@@ -200,7 +214,11 @@ static void start_warp(PtxMachine *m, PtxWarp *w) {
   w->splits[0].calls[0].function = (int)(m->kernel - m->module->functions);
   memset(w->taint, 0, sizeof *w->taint * (size_t)w->cap_regs);
   memset(w->pred_taint, 0, sizeof *w->pred_taint * (size_t)w->cap_preds);
+  memset(w->unknown, 0, sizeof *w->unknown * (size_t)w->cap_regs);
+  memset(w->pred_unknown, 0, sizeof *w->pred_unknown * (size_t)w->cap_preds);
+  w->carry_unknown = w->doubt = 0;
   w->asked = 0;
+  w->registers = 0;
   w->acquires = false;
   w->poll = w->question = -1;
   w->cluster_arrived = w->cluster_passed = 0;
@@ -216,6 +234,7 @@ static void start_warp(PtxMachine *m, PtxWarp *w) {
 
 static void start_block(PtxMachine *m, PtxBlock *block) {
   block->alive = m->n_threads;
+  block->unsure = false;
   for (int id = 0; id < PTX_BARRIERS; id++) ptx_barrier_clear(m, &block->barriers[id]);
   if (block->tmem) ptx_tmem_start(block);
 }
@@ -227,9 +246,11 @@ void ptx_start_cluster(PtxMachine *m, const int block[3]) {
   memset(m->shared.bytes, 0, shared);
   memset(m->shared.state, 0, shared);
   memset(m->shadow, 0, sizeof *m->shadow * shared);
+  memset(m->alike, true, shared / PTX_ALIKE + 1);
   memset(m->local.state, 0, (size_t)m->local.size);
   m->n_mbarriers = 0;
   m->alive = m->n_threads * m->n_blocks;
+  m->unknown_pc = -1;
   m->stopped = m->lapped = m->forgives = false;
   m->asking = 0;
   order_reset(m->order, (m->has_tmem ? 2 : 1) * m->n_warps);
@@ -312,6 +333,17 @@ const void *ptx_machine_bytes(const PtxMachine *m, uint64_t address, int64_t byt
   if (!b || address - b->address + (uint64_t)bytes > (uint64_t)b->plane.size) return NULL;
   ptx_buffer_make(b, address - b->address, bytes);
   return b->plane.bytes + (address - b->address);
+}
+
+int64_t ptx_machine_registers(const PtxMachine *m, int at_launch) {
+  int64_t sum = 0;
+  bool asked = false;
+  for (int i = 0; i < m->block_warps; i++) {
+    const int registers = m->warps[i].registers;
+    asked |= registers > 0;
+    sum += PTX_LANES * (registers ? registers : at_launch);
+  }
+  return asked ? sum : 0;
 }
 
 int64_t ptx_machine_lane_instructions(const PtxMachine *m) { return m->executed; }

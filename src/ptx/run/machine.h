@@ -55,7 +55,12 @@ typedef struct PtxFinding {
   uint64_t lines[2];  // equal where findings are of the same lines
 } PtxFinding;
 
-typedef enum PtxContent { PTX_CONTENT_ZERO, PTX_CONTENT_GIVEN, PTX_CONTENT_UNWRITTEN } PtxContent;
+typedef enum PtxContent {
+  PTX_CONTENT_ZERO,
+  PTX_CONTENT_GIVEN,
+  PTX_CONTENT_UNWRITTEN,
+  PTX_CONTENT_UNKNOWN,
+} PtxContent;
 
 // One execution of an instruction that accesses memory.
 typedef struct PtxAccess {
@@ -72,6 +77,9 @@ typedef struct PtxAccess {
   bool remote;            // some of it is another block's memory
   bool is_store;
   bool data_addresses, data_mask;  // they follow from loaded data
+  bool swaps;                      // ATOMS.CAST.SPIN: exchanges if equal
+  int tile_wavefronts;             // of tiles that descriptors find; 0: lanes have addresses
+  bool unknown;                    // of some lanes it is not known where it is, or whether
 } PtxAccess;
 
 typedef void PtxAccessSink(void *self, const PtxAccess *access);
@@ -90,7 +98,8 @@ uint64_t ptx_machine_filled(PtxMachine *m, const char *name, int64_t bytes, PtxF
 // Memory at an address of its own, below PTX_ADDRESS_MAX, as a recorded program or a driver has it.
 // Nothing of it may overlap other memory of the machine.
 #define PTX_ADDRESS_MAX (UINT64_C(1) << 56)
-enum { PTX_BYTE_WRITTEN = 1, PTX_BYTE_DATA = 2 };  // what may be known of a byte
+// Knowledge of a byte, in bits; one of an unknown value is written, too.
+enum { PTX_BYTE_WRITTEN = 1, PTX_BYTE_DATA = 2, PTX_BYTE_UNKNOWN = 4 };
 enum { PTX_PAGE_BYTES = 1 << 12 };
 enum { PTX_NULL_BYTES = 1 << 16 };  // no memory lies below
 typedef struct PtxGiven {
@@ -99,6 +108,7 @@ typedef struct PtxGiven {
   int64_t bytes;
   // The caller's, changed in place: the bytes, and what is known of each, with 16 more behind them.
   unsigned char *memory, *state;
+  bool unknown;   // some of the bytes are of unknown values (PTX_BYTE_UNKNOWN)
   PtxFill *fill;  // contents, a page at a time (ptx_machine_filled); NULL: they are there
   void *self;
 } PtxGiven;
@@ -108,6 +118,8 @@ void ptx_machine_give(PtxMachine *m, const PtxGiven *given);
 bool ptx_machine_give_variable(PtxMachine *m, const PtxGiven *given);
 
 void ptx_machine_param(PtxMachine *m, int index, const void *value, int64_t bytes);
+// The value of a parameter is not known: what is computed from it is not, either. For PTX alone.
+void ptx_machine_param_unknown(PtxMachine *m, int index);
 // All parameters at once, as they lie in memory.
 void ptx_machine_params(PtxMachine *m, const void *bytes, int64_t n);
 // Tells what the driver would encode as a tensor map of the box, which tma_box_check() has passed;
@@ -145,12 +157,19 @@ PtxOutcome ptx_machine_run_waiting(PtxMachine *m, const int block[3]);
 PtxOutcome ptx_machine_run_all(PtxMachine *m, bool (*ends)(void *self), void *self);
 
 const void *ptx_machine_bytes(const PtxMachine *m, uint64_t address, int64_t bytes);  // NULL
+// How many of these bytes are of unknown values.
+int64_t ptx_machine_unknown_bytes(const PtxMachine *m, uint64_t address, int64_t bytes);
 int ptx_machine_findings(const PtxMachine *m);
 const PtxFinding *ptx_machine_finding(const PtxMachine *m, int index);
 // How often something was found at lines beyond those that are kept.
 int64_t ptx_machine_findings_left_out(const PtxMachine *m);
+// The registers of all threads of the block that ran last, behind its warps' setmaxnreg; 0: no warp
+// asked. `at_launch`: of a thread that asked for none.
+int64_t ptx_machine_registers(const PtxMachine *m, int at_launch);
 int64_t ptx_machine_lane_instructions(const PtxMachine *m);
 int64_t ptx_machine_executions(const PtxMachine *m, int pc);  // by warps
+// Why an instruction gave unknown values; NULL: it did not, in this run.
+const char *ptx_machine_unknown_why(const PtxMachine *m, int pc);
 int64_t ptx_machine_approximations(
     const PtxMachine *m);                         // lane instructions whose last bits may differ
 int ptx_machine_smem_bytes(const PtxMachine *m);  // static and dynamic

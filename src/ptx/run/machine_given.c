@@ -12,6 +12,7 @@ static PtxPlane plane_of(PtxMachine *m, const PtxGiven *given) {
 
 void ptx_machine_give(PtxMachine *m, const PtxGiven *given) {
   PtxBuffer *b = ptx_buffer_add(m, given->name, given->address, plane_of(m, given));
+  m->has_unknowns |= given->unknown && !m->module->machine;
   if (!given->fill) return;
   b->made = ARENA_ARRAY(m->arena, bool, given->bytes / PTX_PAGE_BYTES + 1);
   b->fill = given->fill;

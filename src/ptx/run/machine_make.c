@@ -2,6 +2,7 @@
 #include "base/whole.h"
 #include "ptx/run/run.h"
 
+enum { CLUSTERS_SINCE = 90 };
 enum { SMEM_MAX = 227 * 1024, THREADS_MAX = 1024, PTX_CLUSTER_MAX = 16 };
 // The system's part of a block's shared memory, and where in it cooperative groups have theirs. On
 // a GPU it lies in front of the kernel's own; here it lies behind, in the same banks.
@@ -116,6 +117,8 @@ static void make_warps(PtxMachine *m) {
     w->regs = ARENA_ARRAY(m->arena, uint64_t, w->cap_regs * PTX_LANES);
     w->taint = ARENA_ARRAY(m->arena, uint32_t, w->cap_regs);
     w->flight = ARENA_ARRAY(m->arena, PtxFlight, w->cap_regs);
+    w->unknown = ARENA_ARRAY(m->arena, uint32_t, w->cap_regs);
+    w->pred_unknown = ARENA_ARRAY(m->arena, uint32_t, w->cap_preds);
     w->preds = ARENA_ARRAY(m->arena, uint32_t, w->cap_preds);
     w->pred_taint = ARENA_ARRAY(m->arena, uint32_t, w->cap_preds);
     w->fixed = ARENA_ARRAY(m->arena, uint64_t, n_fixed * PTX_LANES);
@@ -191,13 +194,19 @@ static bool settle_cluster(PtxMachine *m, Diags *diags) {
                "cluster: %d in direction %c, the kernel asks for %d "
                "(.reqnctapercluster)",
                given, 'x' + d, asked);
-    if (m->cluster[d] > PTX_CLUSTER_MAX || m->launch.grid[d] % m->cluster[d])
+    if (m->cluster[d] > PTX_CLUSTER_MAX)
+      diag_add(diags, "launch", "cluster: %d blocks in direction %c, at most %d", m->cluster[d],
+               'x' + d, PTX_CLUSTER_MAX);
+    else if (m->launch.grid[d] % m->cluster[d])
       diag_add(diags, "launch",
                "cluster: a grid of %d in direction %c cannot be cut into "
                "clusters of %d",
                m->launch.grid[d], 'x' + d, m->cluster[d]);
     m->n_blocks *= m->cluster[d] > PTX_CLUSTER_MAX ? PTX_CLUSTER_MAX : m->cluster[d];
   }
+  if (m->n_blocks > 1 && m->module->cc > 0 && m->module->cc < CLUSTERS_SINCE)
+    diag_add(diags, "launch", "cluster: sm_%d has no clusters; they begin with sm_%d",
+             m->module->cc, CLUSTERS_SINCE);
   if (m->n_blocks > PTX_CLUSTER_MAX && diags->count == 0)
     diag_add(diags, "launch", "cluster: %d blocks, at most %d", m->n_blocks, PTX_CLUSTER_MAX);
   return diags->count == 0;
@@ -223,7 +232,8 @@ static bool make_memory(PtxMachine *m, Diags *diags) {
   m->smem_stride = round_up(m->smem + 16, 1024);
   if (m->reserved_bytes) m->smem_stride = m->reserved + 2 * RESERVED_BYTES;
   m->shared = ptx_plane(m->arena, m->smem_stride * m->n_blocks);
-  m->shadow = ARENA_ARRAY(m->arena, PtxShadow, m->shared.size);
+  m->shadow = ARENA_ARRAY(m->arena, PtxShadow, m->shared.size + PTX_ALIKE);
+  m->alike = ARENA_ARRAY(m->arena, bool, m->shared.size / PTX_ALIKE + 1);
   m->local_bytes = round_up(m->module->local_bytes, 16);
   const int64_t threads = (int64_t)m->n_warps * PTX_LANES;
   if (m->local_bytes * threads > (INT64_C(1) << 28)) {
@@ -274,7 +284,10 @@ static bool make_parts(PtxMachine *m, Diags *diags) {
   if (!make_memory(m, diags)) return false;
   for (int pc = 0; pc < module->n_code; pc++)
     m->multiplies |= ptx_meant(&module->code[pc])->run == run_wgmma;
+  for (int pc = 0; pc < module->n_code; pc++)
+    m->has_unknowns |= module->code[pc].run == ptx_run_unknown;
   m->executions = ARENA_ARRAY(arena, int64_t, module->n_code + 1);
+  m->unknown_why = ARENA_ARRAY(arena, const char *, module->n_code + 1);
   m->line_keys = ptx_line_keys(arena, module);
   m->warps = ARENA_ARRAY(arena, PtxWarp, m->n_warps);
   make_blocks(m);
@@ -320,8 +333,12 @@ static PtxBuffer *next_buffer(PtxMachine *m, const char *name, int64_t bytes, bo
 
 uint64_t ptx_machine_buffer(PtxMachine *m, const char *name, int64_t bytes, const void *contents,
                             PtxContent content) {
-  PtxBuffer *b = next_buffer(m, name, bytes, content != PTX_CONTENT_UNWRITTEN);
+  PtxBuffer *b = next_buffer(m, name, bytes, content < PTX_CONTENT_UNWRITTEN);
   if (contents) memcpy(b->plane.bytes, contents, (size_t)bytes);
+  if (content == PTX_CONTENT_UNKNOWN) {
+    memset(b->plane.state, PTX_BYTE_WRITTEN | PTX_BYTE_UNKNOWN, (size_t)bytes);
+    m->has_unknowns = true;
+  }
   return b->address;
 }
 

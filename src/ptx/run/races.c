@@ -12,6 +12,8 @@
 // thread has waited for it, and bytes that a bulk copy brings have landed for those who know that
 // the phase of its mbarrier is over, the thread that began it no sooner than others.
 //
+// Sixteen bytes that are touched together, as most copies do, share the history of the first.
+//
 // Bulk copies and wgmma go through the async proxy: what threads wrote must have been fenced for it
 // as well, by whoever knew of it, before they touch it (PTX ISA, 8.2 and 9.7.9.27), and what they
 // read, before a copy comes there (order_is_fenced()). What goes through the proxy itself needs no
@@ -55,11 +57,14 @@ typedef struct Toucher {
   int64_t offset;
   bool async;  // through the async proxy
   const PtxTouch *now;
+  int bytes;  // that a shadow stands for
 } Toucher;
 
 static void tell(const Toucher *by, PtxFindingKind kind, const PtxTouch *other) {
   PtxFinding *finding = ptx_find(by->m, by->w, kind, by->w->pc, other->pc, 1u << by->lane);
-  if (finding->count > 1) return;
+  const bool again = finding->count > 1;
+  finding->count += by->bytes - 1;
+  if (again) return;
   finding->thread = ptx_thread_of_block(by->m, by->thread);
   finding->other_thread = ptx_thread_of_block(by->m, other->thread);
   memcpy(finding->other_block, ptx_block_of(by->m, other->thread)->index,
@@ -202,9 +207,13 @@ static void note_read(PtxShadow *shadow, const PtxTouch *now) {
   shadow->read = *now;
 }
 
+static bool only_reads(const Toucher *by) {
+  const PtxTouchKind kind = by->now->kind;
+  return kind == PTX_READS || kind == PTX_ATOMIC_READS || (by->async && kind != PTX_LANDS);
+}
+
 static void touch_byte(Toucher *by, PtxShadow *shadow, const PtxTouch *now, bool same_value) {
-  const PtxTouchKind kind = now->kind;
-  if (kind == PTX_READS || kind == PTX_ATOMIC_READS || (by->async && kind != PTX_LANDS)) {
+  if (only_reads(by)) {
     check(by, &shadow->write, false);
     note_read(shadow, now);
     return;
@@ -221,18 +230,53 @@ static uint32_t group_now(const PtxWarp *w, int lane, PtxTouchKind kind) {
   return kind == PTX_SENDS ? w->groups->sends[lane].closed : w->groups->copies[lane].closed;
 }
 
-static void touch_bytes(Toucher *by, const PtxTouch *now, int bytes, const unsigned char *values) {
+// Bytes one by one; those of a piece of 16 that had one history have their own from now on.
+static void touch_each(Toucher *by, int bytes, const unsigned char *values) {
   PtxMachine *m = by->m;
-  by->now = now;
+  bool *alike = &m->alike[by->offset / PTX_ALIKE];
+  PtxShadow *piece = &m->shadow[by->offset / PTX_ALIKE * PTX_ALIKE];
+  for (int i = 1; *alike && i < PTX_ALIKE; i++) piece[i] = piece[0];
+  *alike = false;
   for (int byte = 0; byte < bytes; byte++, by->offset++) {
     const bool same = values && m->shared.bytes[by->offset] == values[byte];
-    touch_byte(by, &m->shadow[by->offset], now, same);
+    touch_byte(by, &m->shadow[by->offset], by->now, same);
+  }
+}
+
+// A whole piece of 16 bytes. Behind a write they have one history.
+static void touch_piece(Toucher *by, const unsigned char *values) {
+  PtxMachine *m = by->m;
+  bool *alike = &m->alike[by->offset / PTX_ALIKE];
+  if (!*alike) {
+    touch_each(by, PTX_ALIKE, values);
+    *alike = !only_reads(by);
+    return;
+  }
+  const bool same = values && memcmp(&m->shared.bytes[by->offset], values, PTX_ALIKE) == 0;
+  by->bytes = PTX_ALIKE;
+  touch_byte(by, &m->shadow[by->offset], by->now, same);
+  by->bytes = 1;
+  by->offset += PTX_ALIKE;
+}
+
+static void touch_bytes(Toucher *by, const PtxTouch *now, int bytes, const unsigned char *values) {
+  by->now = now;
+  by->bytes = 1;
+  while (bytes > 0) {
+    const int begin = (int)(by->offset % PTX_ALIKE), room = PTX_ALIKE - begin,
+              n = bytes < room ? bytes : room;
+    if (n == PTX_ALIKE)
+      touch_piece(by, values);
+    else
+      touch_each(by, n, values);
+    bytes -= n;
+    if (values) values += n;
   }
 }
 
 void ptx_touch(PtxMachine *m, PtxWarp *w, int lane, int64_t offset, int bytes, PtxTouchKind kind,
                const unsigned char *values) {
-  Toucher by = {m, w, lane, ptx_thread(w, lane), offset, is_async(m, w->pc, kind), NULL};
+  Toucher by = {m, w, lane, ptx_thread(w, lane), offset, is_async(m, w->pc, kind), NULL, 1};
   const PtxTouch now = {.clock = w->clock[w->index],
                         .epoch = w->lane_epoch[lane],
                         .pc = w->pc,
@@ -246,7 +290,7 @@ void ptx_touch(PtxMachine *m, PtxWarp *w, int lane, int64_t offset, int bytes, P
 void ptx_touch_landing(PtxMachine *m, PtxWarp *w, int lane, int64_t offset, int bytes,
                        const unsigned char *values, const PtxMbarrier *mbarrier) {
   const OrderMbar *of = mbarrier->order;
-  Toucher by = {m, w, lane, ptx_thread(w, lane), offset, is_async(m, w->pc, PTX_LANDS), NULL};
+  Toucher by = {m, w, lane, ptx_thread(w, lane), offset, is_async(m, w->pc, PTX_LANDS), NULL, 1};
   const PtxTouch now = {.clock = w->clock[w->index],
                         .epoch = of->phases.first + of->phases.phase,
                         .pc = w->pc,

@@ -124,13 +124,17 @@ typedef struct PtxWarp {
   uint32_t exists, exited;
   uint64_t *regs, *fixed;
   uint32_t *taint, *preds, *pred_taint;
+  uint32_t *unknown, *pred_unknown;  // lanes whose value is not known (unknown.c)
   int cap_regs, cap_preds;
   // The split that runs, laid out for speed.
   int pc, next;
   uint32_t mask;
   uint64_t *frame;
   uint32_t *frame_taint, *frame_preds, *frame_pred_taint;
-  bool yields, again;  // the function asks: let other warps run; run this instruction again
+  uint32_t *frame_unknown, *frame_pred_unknown;
+  uint32_t doubt;          // lanes whose result of the instruction at hand is not known
+  uint32_t carry_unknown;  // the same of the carry
+  bool yields, again;      // the function asks: let other warps run; run this instruction again
   PtxSplit splits[PTX_LANES + 1];
   int n_splits, now;
   bool stale;       // the last split was chosen long enough
@@ -157,6 +161,7 @@ typedef struct PtxWarp {
   uint32_t last_flight;  // group of the last wgmma
   uint32_t fences;       // wgmma.fence so far
   bool flies;            // some register may be in flight
+  int registers;         // of a thread, by its last setmaxnreg; 0: none
   uint32_t asked;        // products of tcgen05: the ticks of its share of the tensor core
 } PtxWarp;
 
@@ -181,6 +186,7 @@ struct PtxBlock {
   int alive;  // threads that have not ended
   PtxBarrier barriers[PTX_BARRIERS];
   int last_pc, last_thread;  // of the last of them, where it ended
+  bool unsure;               // somebody wrote to its shared memory, and where is not known
   PtxTmem *tmem;             // tensor memory; NULL: the module has none
 };
 
@@ -209,6 +215,7 @@ typedef struct PtxTouch {
   uint32_t group;  // of a cp.async, wgmma, tcgen05.mma or bulk copy; of what lands: the party
 } PtxTouch;
 
+enum { PTX_ALIKE = 16 };
 typedef struct PtxShadow {
   PtxTouch write, read, other_read;
 } PtxShadow;
@@ -245,10 +252,12 @@ struct PtxMachine {
   int64_t local_bytes;               // of one thread
   PtxBuffer *buffers, *last_buffer;
   PtxTensor *tensors;
+  struct PtxMadeMap *made_maps;      // by the kernel itself; of the keeper
   struct PtxProduct *product_plans;  // of tcgen05.mma, by instruction descriptor
   int64_t n_tensors;
   uint64_t next_buffer;
   PtxShadow *shadow;  // of shared memory
+  bool *alike;        // by 16 bytes of it: they have one history, that of the first
   PtxBarrier cluster_barrier;
   uint32_t *cluster_over;  // what those who pass it know
   uint32_t *released;      // what stores and atomics that release told of
@@ -256,6 +265,10 @@ struct PtxMachine {
   int n_mbarriers;
   int alive;  // threads of the cluster that have not ended
   bool stopped;
+  bool has_unknowns, unknowns;  // some value may be unknown; some is: from now on they are followed
+  bool unsure;  // of the keeper: somebody wrote to global memory, and where is not known
+  const char **unknown_why;  // by instruction: why it gave unknown values; NULL: it did not
+  int unknown_pc;  // the last instruction that gave an unknown value; -1: an argument, or memory
   bool lapped, forgives;  // somebody came too late for a phase; who does is let through
   int64_t executed, budget, approximations, block_started;
   uint64_t workspace;  // of a cooperative launch: where its blocks count
@@ -369,6 +382,32 @@ PtxBuffer *ptx_buffer_at(const PtxMachine *m, uint64_t address);
 PtxPlane ptx_plane(Arena *arena, int64_t size);
 PtxBuffer *ptx_buffer_add(PtxMachine *m, const char *name, uint64_t address, PtxPlane plane);
 
+// ---- unknown.c ----------------------------------------------------------------------------------
+
+// In front of an instruction and behind it, where some value may be unknown. Before: the lanes that
+// carry it out, less those for which that is not known; the lanes whose result is not known are
+// w->doubt, to which the instruction adds those whose memory is unknown. False: it is not carried
+// out, or the block was stopped.
+bool ptx_unknown_before(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t *mask);
+void ptx_unknown_after(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask);
+// Some lanes' result of the instruction at hand is not known.
+void ptx_doubt(PtxMachine *m, PtxWarp *w, uint32_t lanes);
+// The lanes in which some register of an operand is unknown.
+uint32_t ptx_group_unknown(const PtxMachine *m, const PtxWarp *w, const PtxGroup *g);
+// Whether some of these bytes are unknown.
+bool ptx_bytes_are_unknown(const PtxMachine *m, const PtxPlace *place, PtxSpace space, int bytes);
+static inline bool ptx_place_is_unknown(const PtxMachine *m, const PtxPlace *place, PtxSpace space,
+                                        int bytes) {
+  return m->has_unknowns && ptx_bytes_are_unknown(m, place, space, bytes);
+}
+void ptx_mark_unknown(const PtxPlace *place, int bytes);
+// Stops the block: what it does next depends on a value that is not known.
+void ptx_stop_unknown(PtxMachine *m, PtxWarp *w, uint32_t lanes, const char *what);
+// An instruction that is not run, and that does nothing but write registers: they are unknown.
+PtxRun ptx_run_unknown;
+// The instruction at hand gives unknown values, and why: a report names it.
+void ptx_give_unknown(PtxMachine *m, PtxWarp *w, const char *why);
+
 // ---- findings.c ---------------------------------------------------------------------------------
 
 // The finding of that kind at these lines: a new one, or the one that there is, counted again.
@@ -388,6 +427,7 @@ void ptx_start_cluster(PtxMachine *m, const int block[3]);
 bool ptx_turn(PtxMachine *m, int *rounds, PtxOutcome *outcome);
 
 void ptx_load_split(PtxWarp *w, int index);
+void ptx_load_frame(PtxWarp *w, const PtxFrame *frame);
 // The next of n lanes go elsewhere, the rest of the split stays where it is.
 void ptx_leave(PtxMachine *m, PtxWarp *w, uint32_t lanes, int pc);
 
@@ -464,6 +504,7 @@ const char *ptx_run_refuses(const PtxModule *module, const PtxInst *inst);
 
 // The parts of ptx_run_refuses() that are about boxes of tensors and about wmma.
 const char *ptx_tensor_refuses(const PtxInst *i);
+const char *ptx_map_refuses(const PtxInst *i);
 // For a cp.reduce on elements of that type.
 const char *ptx_reduction_refuses(const PtxInst *i, PtxType type);
 const char *ptx_wmma_refuses(const PtxInst *i);

@@ -33,7 +33,9 @@ void ptx_note_sent(PtxWarp *w, uint32_t lane) {
 // To the blocks of the cluster that `ranks` names, at the same offset in each, told at the same
 // mbarrier of each.
 static void land(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t lane, int64_t to,
-                 const unsigned char *values, int64_t bytes) {
+                 const PtxPlace *from, PtxSpace space, int64_t bytes) {
+  const unsigned char *values = from->bytes;
+  const bool unknown = ptx_place_is_unknown(m, from, space, (int)bytes);
   const PtxMbarrier *own = ptx_mbarrier_of(m, w, i, &i->groups[3], lane);
   if (!own) return;
   const int64_t barrier = ptx_smem_offset(m, own->address);
@@ -45,14 +47,18 @@ static void land(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t lane, int
     PtxMbarrier *b = ptx_mbarrier_at(m, w, lane, casts ? base + barrier : own->address);
     if (!b) return;
     ptx_reach(m, w, (int)lane, rank);
+    const PtxPlace there = {m->shared.bytes + at, m->shared.state + at, at};
+    bool forgets = unknown;
     if (ptx_has(i, PTX_MOD_reduce)) {
+      forgets |= ptx_place_is_unknown(m, &there, PTX_SPACE_SHARED, (int)bytes);
       ptx_touch_landing(m, w, (int)lane, at, (int)bytes, NULL, b);
       ptx_atomic_bytes(i->form.logic, i->form.types[0], m->shared.bytes + at, values, bytes);
     } else {
       ptx_touch_landing(m, w, (int)lane, at, (int)bytes, values, b);
       memmove(m->shared.bytes + at, values, (size_t)bytes);
     }
-    memset(m->shared.state + at, PTX_BYTE_WRITTEN | PTX_BYTE_DATA, (size_t)bytes);
+    memset(m->shared.state + at,
+           PTX_BYTE_WRITTEN | PTX_BYTE_DATA | (forgets ? PTX_BYTE_UNKNOWN : 0), (size_t)bytes);
     ptx_mbarrier_bytes(m, w, b, bytes);
   }
 }
@@ -74,15 +80,20 @@ static void copy_bulk(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t lane
   if (from_shared)
     ptx_touch(m, w, (int)lane, from.offset, (int)bytes, to_shared ? PTX_FORWARDS : PTX_SENDS, NULL);
   if (to_shared) {
-    land(m, w, i, lane, to.offset, from.bytes, bytes);
+    land(m, w, i, lane, to.offset, &from, from_shared ? PTX_SPACE_SHARED : PTX_SPACE_GLOBAL, bytes);
     return;
   }
   ptx_note_sent(w, lane);
-  if (ptx_has(i, PTX_MOD_reduce))
+  const bool reduces = ptx_has(i, PTX_MOD_reduce);
+  const PtxSpace space = from_shared ? PTX_SPACE_SHARED : PTX_SPACE_GLOBAL;
+  const bool unknown = ptx_place_is_unknown(m, &from, space, (int)bytes) ||
+                       (reduces && ptx_place_is_unknown(m, &to, PTX_SPACE_GLOBAL, (int)bytes));
+  if (reduces)
     ptx_atomic_bytes(i->form.logic, i->form.types[0], to.bytes, from.bytes, bytes);
   else
     memmove(to.bytes, from.bytes, (size_t)bytes);
   ptx_mark_written(&to, (int)bytes, true);
+  if (unknown) ptx_mark_unknown(&to, (int)bytes);
 }
 
 void run_cp_async_bulk(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {

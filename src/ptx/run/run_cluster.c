@@ -178,7 +178,10 @@ static bool put_async(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t lane
   else
     ptx_touch_landing(m, w, (int)lane, place.offset, access.bytes, values, b);
   memcpy(place.bytes, values, (size_t)access.bytes);
+  const bool unknown = w->doubt >> lane & 1 ||
+                       (reduces && ptx_place_is_unknown(m, &place, PTX_SPACE_SHARED, access.bytes));
   ptx_mark_written(&place, access.bytes, true);
+  if (unknown) ptx_mark_unknown(&place, access.bytes);
   ptx_mbarrier_bytes(m, w, b, access.bytes);
   return true;
 }

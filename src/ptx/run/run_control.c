@@ -56,6 +56,10 @@ static uint64_t *row_at(PtxWarp *w, const PtxFrame *frame, PtxArg arg) {
                   : w->fixed + (size_t)~arg * PTX_LANES;
 }
 
+static void give_unknown(uint32_t *to, uint32_t lanes, uint32_t mask) {
+  *to = (*to & ~mask) | (lanes & mask);
+}
+
 // Copies one value between a caller's actual and a function's formal, either way.
 static void hand_over(PtxMachine *m, PtxWarp *w, uint32_t mask, const PtxActual *actual,
                       const PtxFrame *caller, const PtxParam *formal, const PtxFrame *callee,
@@ -63,6 +67,12 @@ static void hand_over(PtxMachine *m, PtxWarp *w, uint32_t mask, const PtxActual 
   if (actual->in_register && formal->in_register) {
     uint64_t *outer = row_at(w, caller, actual->reg), *inner = row_at(w, callee, formal->reg);
     FOR_LANES(mask) * (back ? &outer[l] : &inner[l]) = back ? inner[l] : outer[l];
+    const PtxArg arg = actual->reg;
+    if (back && arg >= 0)
+      give_unknown(&w->unknown[caller->reg + arg], w->unknown[callee->reg + formal->reg], mask);
+    if (!back)
+      give_unknown(&w->unknown[callee->reg + formal->reg],
+                   arg >= 0 ? w->unknown[caller->reg + arg] : 0, mask);
     if (actual->reg < 0) return;
     uint32_t *outer_data = &w->taint[caller->reg + actual->reg],
              *inner_data = &w->taint[callee->reg + formal->reg];
@@ -138,10 +148,7 @@ void run_call(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
     hand_over(m, w, mask, &call->args[n], caller, &f->params[n], callee, false);
   s->depth++;
   w->next = f->first;
-  w->frame = w->regs + (size_t)callee->reg * PTX_LANES;
-  w->frame_taint = w->taint + callee->reg;
-  w->frame_preds = w->preds + callee->pred;
-  w->frame_pred_taint = w->pred_taint + callee->pred;
+  ptx_load_frame(w, callee);
 }
 
 void run_exit(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
@@ -167,10 +174,7 @@ void run_ret(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
     hand_over(m, w, mask, &call->results[n], caller, &f->results[n], callee, true);
   w->next = callee->pc;
   s->depth--;
-  w->frame = w->regs + (size_t)caller->reg * PTX_LANES;
-  w->frame_taint = w->taint + caller->reg;
-  w->frame_preds = w->preds + caller->pred;
-  w->frame_pred_taint = w->pred_taint + caller->pred;
+  ptx_load_frame(w, caller);
 }
 
 void run_trap(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {

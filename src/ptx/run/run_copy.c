@@ -21,6 +21,7 @@ void run_cp_async(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
         ptx_access_lane(m, w, &access, l, PTX_SPACE_SHARED, ptx_access_address(m, w, to, l));
     if (!place.bytes) return;
     unsigned char values[16] = {0};
+    bool unknown = false;
     const uint64_t address = ptx_access_address(m, w, from, l);
     access.global[l] = (int64_t)address;
     if (wanted > 0) {
@@ -28,10 +29,12 @@ void run_cp_async(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
       if (!read.bytes) return;
       ptx_check_written(m, w, &source, l, &read, (int64_t)address);
       memcpy(values, read.bytes, (size_t)wanted);
+      unknown = ptx_place_is_unknown(m, &read, PTX_SPACE_GLOBAL, (int)wanted);
     }
     ptx_touch(m, w, (int)l, place.offset, bytes, PTX_COPIES, values);
     memcpy(place.bytes, values, (size_t)bytes);
     ptx_mark_written(&place, bytes, true);
+    if (unknown) ptx_mark_unknown(&place, bytes);
   }
   ptx_access_end(m, &access);
   ptx_access_end(m, &source);
@@ -101,6 +104,7 @@ void run_ldmatrix(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   if (!take_rows(m, w, i, mask, &i->groups[1], false, &access, rows)) return;
   for (uint32_t l = 0; l < 8 * (uint32_t)n; l++) {
     ptx_touch(m, w, (int)l, rows[l].offset, 16, PTX_READS, NULL);
+    if (ptx_place_is_unknown(m, &rows[l], PTX_SPACE_SHARED, 16)) ptx_doubt(m, w, ~0u);
     ptx_check_written(m, w, &access, l, &rows[l], access.addr[l]);
   }
   uint32_t data = w->control;
@@ -143,6 +147,7 @@ void run_stmatrix(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
     ptx_touch(m, w, (int)l, rows[l].offset, 16, PTX_WRITES, values[l]);
     memcpy(rows[l].bytes, values[l], 16);
     ptx_mark_written(&rows[l], 16, is_data);
+    if (w->doubt) ptx_mark_unknown(&rows[l], 16);
   }
   ptx_access_end(m, &access);
 }

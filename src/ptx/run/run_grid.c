@@ -48,6 +48,7 @@ static PtxMachine *make_beside(PtxMachine *m, bool told) {
   beside->watched = -1;
   beside->sink = told ? m->sink : NULL;
   if (told) beside->executions = m->executions;
+  beside->unknown_why = m->unknown_why;
   return beside;
 }
 

@@ -16,7 +16,9 @@ void ptx_access_begin(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask
   out->bytes = bytes;
   out->warp = w->in_block;
   out->rank = w->block->rank;
-  out->remote = false;
+  out->remote = out->unknown = false;
+  out->swaps = false;
+  out->tile_wavefronts = 0;
   out->named = w->named;
   out->is_store = is_store;
   const PtxArg base = m->module->args[address->at];
@@ -137,6 +139,11 @@ static void note_question(PtxMachine *m, PtxWarp *w, uint64_t value) {
   w->answer = value;
 }
 
+// The space that an access to shared or global memory meant; any other is as it is named.
+static PtxSpace space_of(const PtxInst *i, const PtxAccess *access) {
+  return access->space == PTX_SPACE_GENERIC ? i->space : access->space;
+}
+
 void run_ld(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   const PtxGroup *to = &i->groups[0], *from = &i->groups[1];
   const PtxTypeRow *type = &ptx_types[i->form.types[0]];
@@ -156,6 +163,8 @@ void run_ld(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
     const bool is_global = access.space == PTX_SPACE_GLOBAL && access.mask >> l & 1;
     const bool fixed = i->space == PTX_SPACE_PARAM || i->space == PTX_SPACE_CONST;
     if ((is_global && !fixed) || ptx_place_is_data(&place, access.bytes)) data |= 1u << l;
+    if (ptx_place_is_unknown(m, &place, space_of(i, &access), access.bytes))
+      ptx_doubt(m, w, 1u << l);
     for (int k = 0; k < n; k++)
       ptx_lanes(m, w, to, k)[l] = loaded(m, w, to, k, type, place.bytes + k * size);
   }
@@ -199,6 +208,7 @@ void run_st(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
       ptx_touch(m, w, (int)l, place.offset, access.bytes, kind, values);
     memcpy(place.bytes, values, (size_t)access.bytes);
     ptx_mark_written(&place, access.bytes, data >> l & 1);
+    if (w->doubt >> l & 1) ptx_mark_unknown(&place, access.bytes);
   }
   if (is_watched(i->space)) ptx_access_end(m, &access);
 }
@@ -279,6 +289,7 @@ static void atomic(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask, c
     if (!place.bytes) return;
     if (access.space == PTX_SPACE_SHARED && access.mask >> l & 1)
       ptx_touch(m, w, (int)l, place.offset, access.bytes, PTX_ATOMIC, NULL);
+    if (ptx_place_is_unknown(m, &place, access.space, access.bytes)) ptx_doubt(m, w, 1u << l);
     for (int k = 0; k < b->n; k++) {
       uint64_t was = 0;
       memcpy(&was, place.bytes + k * size, (size_t)size);
@@ -289,6 +300,7 @@ static void atomic(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask, c
       if (old && old->kind == PTX_GROUP_VALUE) ptx_lanes(m, w, old, k)[l] = was;
     }
     ptx_mark_written(&place, access.bytes, true);
+    if (w->doubt >> l & 1) ptx_mark_unknown(&place, access.bytes);
   }
   // The order of the lanes is not known, and the values they get depend on it.
   for (int k = 0; old && k < old->n; k++) set_taint(m, w, old, k, mask, mask);

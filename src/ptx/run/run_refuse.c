@@ -203,6 +203,7 @@ static const struct {
     {run_mma, NULL, true},
     {run_wgmma, NULL, true},
     {run_cp_tensor, ptx_tensor_refuses, true},
+    {run_map_replace, ptx_map_refuses, false},
     {run_t_mma, ptx_product_refuses, true},
     {run_t_ld, ptx_tmem_move_refuses, true},
     {run_t_st, ptx_tmem_move_refuses, true},

@@ -222,8 +222,9 @@ void ptx_recheck(PtxMachine *m, PtxWarp *w) {
 
 void run_nothing(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   if (ptx_waits_for_grid(i)) ptx_orders_grid(m, w);
-  if (ptx_sets_registers(i))
-    ptx_orders_registers(m, w, (int)ptx_lanes(m, w, &i->groups[0], 0)[__builtin_ctz(mask)]);
+  if (!ptx_sets_registers(i)) return;
+  w->registers = (int)ptx_lanes(m, w, &i->groups[0], 0)[__builtin_ctz(mask)];
+  ptx_orders_registers(m, w, w->registers);
 }
 // A relaxed arrival publishes what its thread did before its last fence.
 void run_fence(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {

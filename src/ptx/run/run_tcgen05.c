@@ -1,34 +1,16 @@
-// tcgen05 of one CTA: tensor memory, products into it, and what comes out. (PTX ISA, 9.7.16.)
+// tcgen05: tensor memory, what goes into it from registers and comes out. (PTX ISA, 9.7.16.)
 //
-// A product is carried out where it is asked for, as wgmma and bulk copies are; when it is over for
-// others is tmem_order.c's business. Its types, shape and which way tiles run are what the
-// instruction descriptor says (banks/layouts), rows of D lie in the lanes of data path layout D:
-// row r in lane r, column n in column n, a cell for each sum. A warp reads and writes the 32 lanes
-// of its quarter, 32x32b: lane by lane.
+// A warp reads and writes the 32 lanes of its quarter, in one of the shapes of "Data Movement
+// Shape": which cell a register of a lane is, is table-driven. Products are run_t_mma.c's; when
+// they are over for others is tmem_order.c's business.
 //
-// Not run, and told by the line that asks for it: a pair of CTAs, block scaling, .ws, a sparse A, A
-// in tensor memory, elements of 4 and 6 bits, M other than 128, tcgen05.cp and .shift.
-#include "banks/layouts/instruction_descriptor.h"
+//   .16x256b.x1, lane 5: registers 0, 1 are columns 2, 3 of row 1, registers 2, 3 the same of row 9
+//
+// Both CTAs of a pair (cta_group::2) allocate for themselves.
 #include "base/str.h"
-#include "ptx/module/float_format.h"
-#include "ptx/run/mma.h"
 #include "ptx/run/run_access.h"
 #include "ptx/run/run_sync.h"
-#include "ptx/run/run_tile.h"
 #include "ptx/run/run_tmem.h"
-
-enum { ARCH = 100, N_MAX = 256, K_MAX = 32 };
-
-// Holds what an instruction descriptor comes to, for one kind.
-struct PtxProduct {
-  InstructionDescriptor descriptor;
-  int n, k, element_bytes[2];
-  PtxType type[2], d;
-  bool trans[2];
-  double sign;
-  const char *why;  // it is not run; NULL
-  struct PtxProduct *next;
-};
 
 // ---- allocation ---------------------------------------------------------------------------------
 
@@ -101,136 +83,7 @@ void run_t_relinquish(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask
   if (ptx_come_together(m, w, i, mask)) w->block->tmem->gave_up = true;
 }
 
-// ---- products -----------------------------------------------------------------------------------
-
-static const char *const kind_names[] = {"f16", "tf32", "f8f6f4", "i8"};
-static const PtxModifier kind_words[] = {PTX_MOD_kind_f16, PTX_MOD_kind_tf32, PTX_MOD_kind_f8f6f4,
-                                         PTX_MOD_kind_i8};
-enum { KINDS = sizeof kind_words / sizeof *kind_words };
-
-static const InstructionKind *kind_of(const PtxInst *i) {
-  for (int k = 0; k < KINDS; k++)
-    if (ptx_has(i, kind_words[k])) return instruction_kind_find(kind_names[k]);
-  return NULL;
-}
-
-// The type that a field names; PTX_NO_TYPE: one of 4 or 6 bits.
-static PtxType type_of(Arena *arena, const InstructionDescriptor *d, const char *field) {
-  for (int i = 0; i < instruction_field_count(d->kind); i++) {
-    const InstructionField *f = instruction_field_at(d->kind, i);
-    if (!str_equal(f->name, field)) continue;
-    const char *name = instruction_field_text(arena, d, f);
-    return ptx_type_find(name, (int)strlen(name));
-  }
-  return PTX_NO_TYPE;
-}
-
-static const char *refuses_product(PtxMachine *m, const struct PtxProduct *p) {
-  const InstructionDescriptor *d = &p->descriptor;
-  Diags diags = diags_new(m->arena);
-  if (!instruction_descriptor_check(m->arena, d, (InstructionUse){.cta_group = 1}, &diags))
-    return arena_printf(m->arena, "the instruction descriptor 0x%08x: %s", d->word,
-                        diags_text(m->arena, &diags));
-  const char *letter = "?";
-  instruction_data_path(d, (InstructionUse){.cta_group = 1}, &letter);
-  if (instruction_value(d, "m") != TENSOR_LANES)
-    return arena_printf(m->arena, "M = %d has data path layout %s for D: only M = 128 is run here",
-                        instruction_value(d, "m"), letter);
-  if (instruction_value(d, "sparse") || instruction_value(d, "sat"))
-    return "a sparse A, or sums that saturate, are not run here";
-  if (!p->type[0] || !p->type[1]) return "elements of 4 and 6 bits are not run here";
-  return p->element_bytes[0] != p->element_bytes[1] ? "A and B of different width" : NULL;
-}
-
-static const struct PtxProduct *product_of(PtxMachine *m, const PtxInst *i, uint32_t word) {
-  const InstructionKind *kind = kind_of(i);
-  for (struct PtxProduct *p = m->product_plans; p; p = p->next)
-    if (p->descriptor.kind == kind && p->descriptor.word == word) return p;
-  struct PtxProduct *p = ARENA_NEW(m->arena, struct PtxProduct);
-  const InstructionDescriptor d = {.kind = kind, .word = word};
-  const char *const names[] = {"a", "b"}, *const majors[] = {"ta", "tb"};
-  *p = (struct PtxProduct){.descriptor = d, .sign = 1, .next = m->product_plans};
-  p->n = instruction_value(&d, "n");
-  p->k = instruction_k(&d);
-  p->d = type_of(m->arena, &d, "d");
-  for (int o = 0; o < 2; o++) {
-    p->type[o] = type_of(m->arena, &d, names[o]);
-    p->element_bytes[o] = ptx_types[p->type[o]].bits / 8;
-    p->trans[o] = instruction_value(&d, majors[o]) == 1;
-  }
-  if (instruction_value(&d, "nega") == 1) p->sign = -p->sign;
-  if (instruction_value(&d, "negb") == 1) p->sign = -p->sign;
-  p->why = refuses_product(m, p);
-  return m->product_plans = p;
-}
-
-static bool read_operand(PtxMachine *m, PtxWarp *w, const struct PtxProduct *p, int operand,
-                         uint64_t word, uint32_t lane, double *out) {
-  const PtxTile tile = {.descriptor = smem_descriptor_decode(word, ARCH),
-                        .trans = p->trans[operand],
-                        .rows = operand == 0 ? TENSOR_LANES : p->n,
-                        .k = p->k,
-                        .element_bytes = p->element_bytes[operand],
-                        .type = p->type[operand]};
-  if (tile.descriptor.swizzle) return ptx_tile_read(m, w, (int)lane, &tile, PTX_ASKS, out);
-  ptx_stop(m, w, PTX_FINDING_NOT_RUN, 1u << lane, "a descriptor with an undefined swizzle");
-  return false;
-}
-
-// The mask of the lanes of D that stay as they are, a bit for each; none where it is not given.
-static void take_disabled(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t lane,
-                          uint32_t out[TENSOR_QUARTERS]) {
-  const bool given = i->groups[4].kind == PTX_GROUP_VALUE;
-  for (int q = 0; q < TENSOR_QUARTERS; q++)
-    out[q] = given ? (uint32_t)ptx_lanes(m, w, &i->groups[4], q)[lane] : 0;
-}
-
-static void add_products(PtxMachine *m, PtxWarp *w, const PtxInst *i, const struct PtxProduct *p,
-                         int column, bool adds, const uint32_t disabled[TENSOR_QUARTERS],
-                         const double *a, const double *b) {
-  double d[N_MAX];
-  for (int row = 0; row < TENSOR_LANES; row++) {
-    if (disabled[row / PTX_LANES] >> row % PTX_LANES & 1) continue;
-    uint32_t *cells = &w->block->tmem->bits[row][column];
-    for (int n = 0; n < p->n; n++) d[n] = adds ? ptx_type_value(p->d, cells[n]) : 0;
-    for (int k = 0; k < p->k; k++) {
-      const double x = p->sign * a[k * TENSOR_LANES + row];
-      for (int n = 0; n < p->n; n++) d[n] += x * b[k * p->n + n];
-    }
-    for (int n = 0; n < p->n; n++) cells[n] = (uint32_t)ptx_mma_bits(i, p->d, d[n]);
-  }
-  if (p->d != PTX_S32) m->approximations++;
-}
-
-static bool ask(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t lane) {
-  const uint32_t address = (uint32_t)ptx_access_address(m, w, &i->groups[0], lane);
-  const struct PtxProduct *p = product_of(m, i, (uint32_t)ptx_lanes(m, w, &i->groups[3], 0)[lane]);
-  if (p->why || address >> 16) {
-    ptx_stop(m, w, PTX_FINDING_NOT_RUN, 1u << lane,
-             p->why ? p->why : "D of 128 rows begins in lane 0 of tensor memory");
-    return false;
-  }
-  static _Thread_local double a[K_MAX * TENSOR_LANES], b[K_MAX * N_MAX];
-  PtxTmemReach reach = {.quarters = 0xf, .column = (int)address, .n = p->n};
-  if (!ptx_tmem_has(m, w, lane, &reach)) return false;
-  reach.product = ++w->asked;
-  if (!read_operand(m, w, p, 0, ptx_lanes(m, w, &i->groups[1], 0)[lane], lane, a) ||
-      !read_operand(m, w, p, 1, ptx_lanes(m, w, &i->groups[2], 0)[lane], lane, b))
-    return false;
-  const bool adds = ptx_pred(m, w, &i->groups[i->n_groups - 1]) >> lane & 1;
-  uint32_t disabled[TENSOR_QUARTERS];
-  take_disabled(m, w, i, lane, disabled);
-  for (int q = 0; q < TENSOR_QUARTERS; q++)
-    if (disabled[q] == ~0u) reach.quarters &= ~(1u << q);
-  if (adds) ptx_tmem_read(m, w, lane, &reach);
-  ptx_tmem_write(m, w, lane, &reach);
-  add_products(m, w, i, p, reach.column, adds, disabled, a, b);
-  return true;
-}
-
-void run_t_mma(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
-  FOR_LANES(mask) if (!ask(m, w, i, l)) return;
-}
+// ---- commits ------------------------------------------------------------------------------------
 
 // An arrival at each of the blocks that it is for.
 void run_t_commit(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
@@ -252,59 +105,151 @@ void run_t_commit(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
 
 // ---- registers ----------------------------------------------------------------------------------
 
-// The columns that a warp is at, and the first of its 32 lanes; -1 after a finding. Kernels give
-// all four warps the same address, with lane 0 (DeepGEMM's epilogues do): each reaches its own
-// quarter, though the address should say so (PTX ISA, tcgen05.ld: access restrictions).
-static int take_quarter(PtxMachine *m, PtxWarp *w, uint32_t mask, const PtxGroup *at, int n,
-                        PtxTmemReach *out) {
+// One shape of a move: lanes of tensor memory, columns of one repetition, registers of it.
+typedef struct Move {
+  PtxModifier name;
+  int lanes, columns, registers;
+  bool halves;  // .16x32bx2: the upper half of the warp has columns of its own
+} Move;
+
+static const Move shapes[] = {
+    {PTX_MOD_m32x32b, 32, 1, 1, false},  {PTX_MOD_m16x64b, 16, 2, 1, false},
+    {PTX_MOD_m16x128b, 16, 4, 2, false}, {PTX_MOD_m16x256b, 16, 8, 4, false},
+    {PTX_MOD_m16x32bx2, 16, 1, 1, true},
+};
+
+static const Move *move_of(const PtxInst *i) {
+  for (size_t n = 0; n < sizeof shapes / sizeof *shapes; n++)
+    if (ptx_has(i, shapes[n].name)) return &shapes[n];
+  return NULL;
+}
+
+// The cell that register r of a lane is, from the first lane and column on; of .16x32bx2 the second
+// column is where the upper half begins.
+static void cell_of(const Move *move, int lane, int r, int second, int *row, int *column) {
+  switch (move->columns) {
+    case 1:
+      *row = lane % move->lanes;
+      *column = r + (move->halves && lane >= 16 ? second : 0);
+      return;
+    case 2:
+      *row = lane / 4 + 8 * (lane % 2);
+      *column = lane / 2 % 2 + 2 * r;
+      return;
+    case 4:
+      *row = lane / 4 + 8 * (r % 2);
+      *column = lane % 4 + 4 * (r / 2);
+      return;
+    default:
+      *row = lane / 4 + 8 * (r / 2 % 2);
+      *column = lane % 4 * 2 + r % 2 + 8 * (r / 4);
+      return;
+  }
+}
+
+// A move of a warp: where it begins, and its registers. With .pack::16b or .unpack::16b a register
+// has the lower halves of two columns.
+typedef struct Moved {
+  const Move *move;
+  const PtxGroup *registers;
+  PtxTmemReach reach[2];
+  int n_reaches, first, column, second;  // of lanes and columns
+  bool packs;
+} Moved;
+
+// Kernels give all four warps the same address, with lane 0 (DeepGEMM's epilogues do): each reaches
+// its own quarter, though the address should say so (PTX ISA, tcgen05.ld: access restrictions).
+static bool take_move(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask, bool is_store,
+                      Moved *out) {
   const uint32_t lane = (uint32_t)__builtin_ctz(mask);
+  const PtxGroup *at = &i->groups[is_store ? 0 : 1];
   const uint32_t address = (uint32_t)ptx_access_address(m, w, at, lane);
   const int quarter = w->in_block % TENSOR_QUARTERS;
-  int first = (int)(address >> 16);
-  *out = (PtxTmemReach){.quarters = 1u << quarter, .column = (int)(address & 0xffff), .n = n};
-  if (first == 0 && quarter > 0) {
+  *out = (Moved){.move = move_of(i),
+                 .registers = &i->groups[is_store ? i->n_groups - 1 : 0],
+                 .n_reaches = 1,
+                 .first = (int)(address >> 16),
+                 .column = (int)(address & 0xffff),
+                 .packs = ptx_has(i, PTX_MOD_pack_16b) || ptx_has(i, PTX_MOD_unpack_16b)};
+  if (out->first == 0 && quarter > 0) {
     PtxFinding *f = ptx_find(m, w, PTX_FINDING_TENSOR_MEMORY, w->pc, -1, mask);
     if (f->count == 1)
       f->text = arena_printf(
           m->arena, "the address says lane 0; warp %d reaches lanes %d to %d, and is run so",
           w->in_block, quarter * PTX_LANES, quarter * PTX_LANES + 31);
-    first = quarter * PTX_LANES;
+    out->first = quarter * PTX_LANES;
   }
-  if (first != quarter * PTX_LANES) {
+  const int begin = out->first - quarter * PTX_LANES;
+  if (begin != 0 && !(begin == 16 && out->move->lanes == 16)) {
     ptx_stop(m, w, PTX_FINDING_TENSOR_MEMORY, mask,
              arena_printf(m->arena, "lane %d of tensor memory, but warp %d reaches only %d to %d",
-                          first, w->in_block, quarter * PTX_LANES, quarter * PTX_LANES + 31));
-    return -1;
+                          out->first, w->in_block, quarter * PTX_LANES, quarter * PTX_LANES + 31));
+    return false;
   }
-  return ptx_tmem_has(m, w, lane, out) ? first : -1;
+  const int columns = out->registers->n / out->move->registers * out->move->columns;
+  out->reach[0] = (PtxTmemReach){
+      .quarters = 1u << quarter, .column = out->column, .n = columns << (out->packs ? 1 : 0)};
+  if (out->move->halves) {
+    out->second = (int)(int32_t)ptx_lanes(m, w, &i->groups[is_store ? 1 : 2], 0)[lane];
+    out->reach[1] = out->reach[0];
+    out->reach[out->n_reaches++].column += out->second;
+  }
+  for (int n = 0; n < out->n_reaches; n++)
+    if (!ptx_tmem_has(m, w, lane, &out->reach[n])) return false;
+  return true;
+}
+
+// The cells of register r in a lane: one, or the two that are packed.
+static int cells_of(const Moved *moved, int lane, int r, int at[2][2]) {
+  int row, column;
+  cell_of(moved->move, lane, r, 0, &row, &column);
+  const int half = moved->move->halves && lane >= 16 ? moved->second : 0;
+  for (int c = 0; c < 2; c++) {
+    at[c][0] = moved->first + row;
+    at[c][1] = moved->column + half + (moved->packs ? 2 * column + c : column);
+  }
+  return moved->packs ? 2 : 1;
 }
 
 void run_t_ld(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
-  if (!ptx_come_together(m, w, i, mask)) return;
-  const PtxGroup *to = &i->groups[0];
-  PtxTmemReach reach;
-  const int first = take_quarter(m, w, mask, &i->groups[1], to->n, &reach);
-  if (first < 0) return;
-  ptx_tmem_read(m, w, (uint32_t)__builtin_ctz(mask), &reach);
-  for (int n = 0; n < to->n; n++) {
-    uint64_t *D = ptx_lanes(m, w, to, n);
-    FOR_LANES(mask) D[l] = w->block->tmem->bits[first + (int)l][reach.column + n];
-    const PtxArg arg = m->module->args[to->at + n];
+  Moved moved;
+  if (!ptx_come_together(m, w, i, mask) || !take_move(m, w, i, mask, false, &moved)) return;
+  const PtxTmem *tmem = w->block->tmem;
+  for (int n = 0; n < moved.n_reaches; n++)
+    ptx_tmem_read(m, w, (uint32_t)__builtin_ctz(mask), &moved.reach[n]);
+  for (int r = 0; r < moved.registers->n; r++) {
+    uint64_t *D = ptx_lanes(m, w, moved.registers, r);
+    FOR_LANES(mask) {
+      int at[2][2];
+      const int n = cells_of(&moved, (int)l, r, at);
+      D[l] = tmem->bits[at[0][0]][at[0][1]];
+      if (n == 2) D[l] = (D[l] & 0xffff) | (uint32_t)tmem->bits[at[1][0]][at[1][1]] << 16;
+      for (int c = 0; c < n; c++)
+        if (tmem->unknown[at[c][0]][at[c][1]]) ptx_doubt(m, w, 1u << l);
+    }
+    const PtxArg arg = m->module->args[moved.registers->at + r];
     if (arg >= 0) w->frame_taint[arg] = ~0u;
   }
-  ptx_note_load(m, w, to);
+  ptx_note_load(m, w, moved.registers);
 }
 
 void run_t_st(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
-  if (!ptx_come_together(m, w, i, mask)) return;
-  const PtxGroup *from = &i->groups[1];
-  PtxTmemReach reach;
-  const int first = take_quarter(m, w, mask, &i->groups[0], from->n, &reach);
-  if (first < 0) return;
-  ptx_tmem_write(m, w, (uint32_t)__builtin_ctz(mask), &reach);
-  for (int n = 0; n < from->n; n++) {
-    const uint64_t *S = ptx_lanes(m, w, from, n);
-    FOR_LANES(mask) w->block->tmem->bits[first + (int)l][reach.column + n] = (uint32_t)S[l];
+  Moved moved;
+  if (!ptx_come_together(m, w, i, mask) || !take_move(m, w, i, mask, true, &moved)) return;
+  PtxTmem *tmem = w->block->tmem;
+  for (int n = 0; n < moved.n_reaches; n++)
+    ptx_tmem_write(m, w, (uint32_t)__builtin_ctz(mask), &moved.reach[n]);
+  for (int r = 0; r < moved.registers->n; r++) {
+    const uint64_t *S = ptx_lanes(m, w, moved.registers, r);
+    FOR_LANES(mask) {
+      int at[2][2];
+      const int n = cells_of(&moved, (int)l, r, at);
+      for (int c = 0; c < n; c++) {
+        tmem->bits[at[c][0]][at[c][1]] =
+            n == 1 ? (uint32_t)S[l] : (uint32_t)(S[l] >> 16 * c & 0xffff);
+        tmem->unknown[at[c][0]][at[c][1]] = w->doubt >> l & 1;
+      }
+    }
   }
 }
 
@@ -333,30 +278,19 @@ void run_t_after(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
 
 // ---- forms --------------------------------------------------------------------------------------
 
-const char *ptx_product_refuses(const PtxInst *i) {
-  const PtxGroup *g = i->groups;
-  if (!kind_of(i)) return "tcgen05.mma: only kinds f16, tf32, f8f6f4 and i8 are run here";
-  if (i->n_groups < 5 || g[0].kind != PTX_GROUP_ADDRESS || g[0].n != 1)
-    return "tcgen05.mma takes D, A, B, a descriptor and a predicate";
-  if (g[1].kind == PTX_GROUP_ADDRESS) return "tcgen05.mma with A in tensor memory is not run here";
-  const bool masked = g[4].kind == PTX_GROUP_VALUE && i->n_groups > 5;
-  if (masked && g[4].n != TENSOR_QUARTERS) return "a mask of lanes of D has four words";
-  if (i->n_groups > 5 + masked || g[4 + masked].kind != PTX_GROUP_PRED)
-    return "tcgen05.mma with D scaled is not run here";
-  for (int n = 1; n < 4; n++)
-    if (g[n].kind != PTX_GROUP_VALUE || g[n].n != 1) return "tcgen05.mma takes descriptors";
-  return NULL;
-}
-
 const char *ptx_tmem_move_refuses(const PtxInst *i) {
   static const PtxModifier times[] = {PTX_MOD_x1,  PTX_MOD_x2,  PTX_MOD_x4,  PTX_MOD_x8,
                                       PTX_MOD_x16, PTX_MOD_x32, PTX_MOD_x64, PTX_MOD_x128};
-  const PtxGroup *values = &i->groups[i->groups[0].kind == PTX_GROUP_ADDRESS];
+  const bool is_store = i->groups[0].kind == PTX_GROUP_ADDRESS;
+  const PtxGroup *values = &i->groups[is_store ? i->n_groups - 1 : 0];
+  const Move *move = move_of(i);
   int n = 0;
   for (int t = 0; t < (int)(sizeof times / sizeof *times); t++)
     if (ptx_has(i, times[t])) n = 1 << t;
-  if (!ptx_has(i, PTX_MOD_m32x32b)) return "tcgen05.ld and .st are run only with .32x32b";
-  return values->n == n && values->kind == PTX_GROUP_VALUE
+  if (!move) return "tcgen05.ld and .st take .32x32b, .16x64b, .16x128b, .16x256b or .16x32bx2";
+  if (i->n_groups != (move->halves ? 3 : 2))
+    return move->halves ? "expected where the second half begins" : "more operands than it takes";
+  return values->n == n * move->registers && values->kind == PTX_GROUP_VALUE
              ? NULL
-             : "expected the number of registers that .x1 to .x128 names";
+             : "expected the number of registers that the shape and .x1 to .x128 name";
 }

@@ -4,20 +4,13 @@
 // A map is 128 bytes that only the driver can write, so a tensor of the machine is found by them:
 // recorded ones, or bytes made here, which hold its number. A box is copied where it is issued, as
 // other bulk copies are (run_bulk.c).
+#include "ptx/run/run_tensor.h"
 #include "base/str.h"
 #include "ptx/run/run_access.h"
 #include "ptx/run/run_sync.h"
 
-enum { CHUNK = 16, MAP_BYTES = 128 };
+enum { CHUNK = 16, MAP_BYTES = PTX_MAP_BYTES };
 #define MAP_MAGIC UINT64_C(0x70616d726f736e74)
-
-struct PtxTensor {
-  unsigned char map[MAP_BYTES];
-  TmaBox box;
-  uint64_t address;
-  const Layout *layout;
-  struct PtxTensor *next;
-};
 
 bool ptx_machine_map(PtxMachine *m, const TmaBox *box, uint64_t address,
                      const unsigned char map[MAP_BYTES], Diags *diags) {
@@ -38,14 +31,22 @@ bool ptx_machine_tensor(PtxMachine *m, const TmaBox *box, uint64_t address,
   return ptx_machine_map(m, box, address, map, diags);
 }
 
+const PtxTensor *ptx_tensor_of(const PtxMachine *m, const unsigned char *bytes) {
+  for (const PtxTensor *t = m->tensors; t; t = t->next)
+    if (memcmp(t->map, bytes, MAP_BYTES) == 0) return t;
+  return NULL;
+}
+
 static const PtxTensor *tensor_at(PtxMachine *m, PtxWarp *w, const PtxGroup *g, uint32_t lane) {
   PtxSpace space = PTX_SPACE_GENERIC;
   const uint64_t address = ptx_access_address(m, w, g, lane);
   const PtxPlace place = ptx_place(m, ptx_thread(w, (int)lane), &space, address, MAP_BYTES);
-  for (const PtxTensor *t = m->tensors; place.bytes && t; t = t->next)
-    if (memcmp(t->map, place.bytes, MAP_BYTES) == 0) return t;
+  const char *why = NULL;
+  const PtxTensor *tensor = place.bytes ? ptx_tensor_of(m, place.bytes) : NULL;
+  if (!tensor && place.bytes) tensor = ptx_made_tensor(m, place.bytes, &why);
+  if (tensor) return tensor;
   ptx_stop(m, w, PTX_FINDING_NOT_RUN, 1u << lane,
-           "no tensor map lies at this address: --arg tma:shape=…,box=… makes one");
+           why ? why : "no tensor map lies at this address: --arg tma:shape=…,box=… makes one");
   return NULL;
 }
 
@@ -80,7 +81,9 @@ static bool row_address(const Box *b, int64_t row, uint64_t *address) {
   return true;
 }
 
-static bool copy_element(const Box *b, uint64_t row_at, int64_t index, unsigned char *bytes) {
+// *unknown: of a store, whether the element is; of a load it is found out.
+static bool copy_element(const Box *b, uint64_t row_at, int64_t index, unsigned char *bytes,
+                         bool *unknown) {
   const TmaBox *box = &b->tensor->box;
   if (index < 0 || index >= box->shape[0]) return true;
   PtxSpace space = PTX_SPACE_GLOBAL;
@@ -94,12 +97,16 @@ static bool copy_element(const Box *b, uint64_t row_at, int64_t index, unsigned 
     b->m->stopped = true;
     return false;
   }
+  const bool is_unknown = ptx_place_is_unknown(b->m, &place, space, box->elem_bytes);
+  if (!b->is_store) *unknown |= is_unknown;
   if (b->reduces)
     ptx_atomic_bytes(b->logic, b->type, place.bytes, bytes, box->elem_bytes);
   else
     memcpy(b->is_store ? place.bytes : bytes, b->is_store ? bytes : place.bytes,
            (size_t)box->elem_bytes);
   if (b->is_store) ptx_mark_written(&place, box->elem_bytes, true);
+  if (b->is_store && (*unknown || (b->reduces && is_unknown)))
+    ptx_mark_unknown(&place, box->elem_bytes);
   return true;
 }
 
@@ -108,6 +115,8 @@ static bool copy_chunk(const Box *b, int64_t row, int64_t byte) {
   const TmaBox *box = &b->tensor->box;
   const int64_t at = tma_box_address(box, b->corner, row, byte);
   unsigned char *shared = b->m->shared.bytes + at, values[CHUNK] = {0};
+  const PtxPlace there = {shared, b->m->shared.state + at, at};
+  bool unknown = b->is_store && ptx_place_is_unknown(b->m, &there, PTX_SPACE_SHARED, CHUNK);
   if (b->is_store) {
     memcpy(values, shared, CHUNK);
     ptx_touch(b->m, b->w, (int)b->lane, at, CHUNK, PTX_SENDS, NULL);
@@ -115,12 +124,14 @@ static bool copy_chunk(const Box *b, int64_t row, int64_t byte) {
   uint64_t row_at = 0;
   if (row_address(b, row, &row_at))
     for (int e = 0; e < CHUNK; e += box->elem_bytes)
-      if (!copy_element(b, row_at, b->start[0] + (byte + e) / box->elem_bytes, values + e))
+      if (!copy_element(b, row_at, b->start[0] + (byte + e) / box->elem_bytes, values + e,
+                        &unknown))
         return false;
   if (b->is_store) return true;
   ptx_touch_landing(b->m, b->w, (int)b->lane, at, CHUNK, values, b->mbarrier);
   memcpy(shared, values, CHUNK);
-  memset(b->m->shared.state + at, PTX_BYTE_WRITTEN | PTX_BYTE_DATA, CHUNK);
+  memset(b->m->shared.state + at,
+         PTX_BYTE_WRITTEN | PTX_BYTE_DATA | (unknown ? PTX_BYTE_UNKNOWN : 0), CHUNK);
   return true;
 }
 
@@ -163,10 +174,17 @@ static bool load_box(Box *b, const PtxInst *i) {
   const LayoutSlab *slab = &b->tensor->layout->slab;
   const bool casts = ptx_has(i, PTX_MOD_multicast);
   const uint32_t ranks = ptx_ranks_of(m, b->w, i, 3, b->lane, ptx_rank_at(m, b->corner));
+  // The even CTA of a pair is told, in the hardware by an mbarrier's address without the bit of the
+  // odd one; an address that names no block is taken for that.
+  const bool pair = ptx_has(i, PTX_MOD_cta_group_2);
+  const bool names = ptx_rank_at(m, own->address) != b->w->block->rank;
   for (int rank = 0; rank < m->n_blocks; rank++) {
     if (!(ranks >> rank & 1)) continue;
     const int64_t base = m->smem_stride * rank;
-    PtxMbarrier *at = ptx_mbarrier_at(m, b->w, b->lane, casts ? base + told : own->address);
+    const int64_t told_at = pair && (casts || !names) ? m->smem_stride * (rank & ~1) + told
+                            : casts                   ? base + told
+                                                      : own->address;
+    PtxMbarrier *at = ptx_mbarrier_at(m, b->w, b->lane, told_at);
     if (!at) return false;
     ptx_reach(m, b->w, (int)b->lane, rank);
     b->corner = base + corner;

@@ -5,6 +5,7 @@
 #include "ptx/module/float_format.h"
 
 enum { CHUNK = 16 };
+#define EACH UINT64_C(0x0101010101010101)
 
 // A chunk begins at element (row, k); NULL after a finding that ends the block.
 static const unsigned char *take_chunk(PtxMachine *m, PtxWarp *w, int lane, const PtxTile *tile,
@@ -20,11 +21,13 @@ static const unsigned char *take_chunk(PtxMachine *m, PtxWarp *w, int lane, cons
     m->stopped = true;
     return NULL;
   }
-  at += m->smem_stride * w->block->rank;
+  at += m->smem_stride * tile->rank;
   ptx_touch(m, w, lane, at, CHUNK, kind, NULL);
-  unsigned known = 0;
-  for (int b = 0; b < CHUNK; b++) known |= m->shared.state[at + b];
-  if (!(known & PTX_BYTE_WRITTEN)) {
+  uint64_t known[CHUNK / 8];
+  memcpy(known, m->shared.state + at, sizeof known);
+  known[0] |= known[1];
+  if (known[0] & EACH * PTX_BYTE_UNKNOWN || m->blocks[tile->rank].unsure) ptx_doubt(m, w, ~0u);
+  if (!(known[0] & EACH * PTX_BYTE_WRITTEN)) {
     PtxFinding *f = ptx_find(m, w, PTX_FINDING_UNWRITTEN, w->pc, -1, w->mask);
     f->address = (uint64_t)ptx_smem_offset(m, at);
     f->space = PTX_SPACE_SHARED;
@@ -45,8 +48,8 @@ bool ptx_tile_read(PtxMachine *m, PtxWarp *w, int lane, const PtxTile *tile, Ptx
                    double *out) {
   const int bytes = tile->element_bytes, per = CHUNK / bytes;
   const int row_step = tile->trans ? per : 1, k_step = tile->trans ? 1 : per;
-  for (int row = 0; row < tile->rows; row += row_step)
-    for (int k = 0; k < tile->k; k += k_step) {
+  for (int k = 0; k < tile->k; k += k_step)
+    for (int row = 0; row < tile->rows; row += row_step) {
       const unsigned char *chunk = take_chunk(m, w, lane, tile, kind, row, k);
       if (!chunk) return false;
       for (int e = 0; e < per; e++) {

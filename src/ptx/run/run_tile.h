@@ -8,6 +8,7 @@ typedef struct PtxTile {
   bool trans;                 // M or N runs fastest
   int first_row, rows, k;     // rows of M or N
   int element_bytes;
+  int rank;  // the block of the cluster whose shared memory has it
   PtxType type;
 } PtxTile;
 

@@ -92,6 +92,7 @@ static bool take_tile(PtxMachine *m, PtxWarp *w, const PtxInst *i, int group, bo
   const uint64_t word = ptx_lanes(m, w, &i->groups[group], 0)[0];
   out->descriptor = smem_descriptor_decode(word, 90);
   out->trans = trans;
+  out->rank = w->block->rank;
   out->k = i->wgmma->k;
   out->type = i->wgmma->type;
   out->element_bytes = i->wgmma->element_bytes;
@@ -109,6 +110,9 @@ static void gather(const PtxMachine *m, PtxWarp *w, const PtxGroup *g, const Ptx
   for (int v = 0; v < side->n_values; v++) {
     const uint64_t *R = ptx_lanes(m, w, g, v / side->per_register);
     const int shift = v % side->per_register * side->value_bits;
+    for (int lane = 0; type == PTX_F32 && lane < PTX_LANES; lane++)
+      matrix[side->at[v][lane]] = (double)ptx_f32(R[lane]);
+    if (type == PTX_F32) continue;
     for (int lane = 0; lane < PTX_LANES; lane++)
       matrix[side->at[v][lane]] = ptx_type_value(type, R[lane] >> shift & mask);
   }
@@ -264,6 +268,29 @@ static void take_off(PtxMachine *m, PtxWarp *w, const PtxGroup *g, PtxFlightKind
   w->last_flight = w->groups->products.closed;
 }
 
+// Wavefronts of one warp's part of the operands in shared memory: its 16 rows of A, 32 bytes of K
+// each, and a quarter of B, 128 bytes in each. The four warps of a warpgroup read all of B once. No
+// swizzle makes a difference. Counted on an H200 (driver 580.159.04, 2026-11-27): 8 for m64n64k16,
+// 12 for m64n128k16, 8 where A lies in registers, B with N or K inside; 20 for m64n256k16, in whole
+// kernels without a swizzle and with those of 64 and 128 bytes.
+static int wavefronts_of(const PtxWarp *w, const PtxWgmma *plan) {
+  enum { A_WAVEFRONTS = 4 };
+  const int of_b = plan->n * plan->k * plan->element_bytes / 128,
+            warp = w->in_block % PTX_WGMMA_WARPS;
+  const int share = of_b * (warp + 1) / PTX_WGMMA_WARPS - of_b * warp / PTX_WGMMA_WARPS;
+  return share + (plan->a_in_registers ? 0 : A_WAVEFRONTS);
+}
+
+static void tell_tiles(PtxMachine *m, PtxWarp *w, const PtxInst *i) {
+  PtxAccess access;
+  ptx_access_begin(m, w, i, ~0u, 16, false, &i->groups[2], &access);
+  access.space = PTX_SPACE_SHARED;
+  access.mask = ~0u;
+  access.data_addresses = access.data_mask = false;
+  access.tile_wavefronts = wavefronts_of(w, i->wgmma);
+  ptx_access_end(m, &access);
+}
+
 void run_wgmma(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   const PtxWgmma *plan = i->wgmma;
   if (mask != ~0u) ptx_find(m, w, PTX_FINDING_MISSING_LANES, w->pc, -1, ~mask);
@@ -274,7 +301,11 @@ void run_wgmma(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   if (!read_a(m, w, i, a) || !take_tile(m, w, i, 2, plan->b_trans, &tile) ||
       !ptx_tile_read(m, w, 0, &tile, PTX_MULTIPLIES, b))
     return;
-  if (ptx_pred(m, w, &i->groups[3]) & 1) gather(m, w, &i->groups[0], &plan->d, plan->d_type, d);
+  tell_tiles(m, w, i);
+  const bool adds = ptx_pred(m, w, &i->groups[3]) & 1;
+  if (adds) gather(m, w, &i->groups[0], &plan->d, plan->d_type, d);
+  if (m->unknowns && adds && ptx_group_unknown(m, w, &i->groups[0])) ptx_doubt(m, w, ~0u);
+  if (w->doubt) w->doubt = mask;
   const double sign = plan->a_sign * plan->b_sign;
   for (int row = 0; row < PTX_WGMMA_ROWS; row++)
     for (int k = 0; k < plan->k; k++) {

@@ -129,9 +129,11 @@ static void move(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask, boo
     if (is_store) {
       memcpy(place.bytes, &bits, (size_t)bytes);
       ptx_mark_written(&place, bytes, true);
+      if (w->doubt) ptx_mark_unknown(&place, bytes);
     } else {
       ptx_check_written(m, w, &access, lane, &place, access.addr[lane]);
       memcpy(&bits, place.bytes, (size_t)bytes);
+      if (ptx_place_is_unknown(m, &place, access.space, bytes)) ptx_doubt(m, w, mask);
       put(m, w, values, type, e, elements, bits);
     }
   }

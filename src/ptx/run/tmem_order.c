@@ -32,7 +32,7 @@ void ptx_tmem_end(PtxMachine *m, PtxWarp *w) {
 }
 
 bool ptx_tmem_has(PtxMachine *m, PtxWarp *w, uint32_t lane, const PtxTmemReach *reach) {
-  const uint32_t taken = w->block->tmem->taken;
+  const uint32_t taken = ptx_tmem_of(w, reach)->taken;
   bool has = reach->column >= 0 && reach->column + reach->n <= TENSOR_COLUMNS;
   for (int c = reach->column; has && c < reach->column + reach->n; c += 1)
     has = taken >> c / TENSOR_COLUMNS_LEAST & 1;
@@ -94,7 +94,7 @@ static void check(PtxMachine *m, PtxWarp *w, const OrderVisit *visit, const Orde
 void ptx_tmem_read(PtxMachine *m, PtxWarp *w, uint32_t lane, const PtxTmemReach *reach) {
   const OrderVisit visit = visit_of(m, w, lane, reach, true);
   FOR_CELLS(reach) {
-    OrderPlace *place = &w->block->tmem->place[q][c];
+    OrderPlace *place = &ptx_tmem_of(w, reach)->place[q][c];
     if (!order_place_is_written(place, &visit)) {
       PtxFinding *f = ptx_find(m, w, PTX_FINDING_UNWRITTEN, w->pc, -1, 1u << lane);
       f->text = "of tensor memory";
@@ -107,7 +107,7 @@ void ptx_tmem_read(PtxMachine *m, PtxWarp *w, uint32_t lane, const PtxTmemReach 
 void ptx_tmem_free(PtxMachine *m, PtxWarp *w, uint32_t lane, const PtxTmemReach *reach) {
   const OrderVisit visit = visit_of(m, w, lane, reach, false);
   FOR_CELLS(reach) {
-    OrderPlace *place = &w->block->tmem->place[q][c];
+    OrderPlace *place = &ptx_tmem_of(w, reach)->place[q][c];
     const OrderConflict conflict = order_place_free(place, &visit);
     const PtxFindingKind kind =
         conflict.gap == ORDER_GAP_WAIT ? PTX_FINDING_MISSING_WAIT : PTX_FINDING_RACE;
@@ -119,7 +119,7 @@ void ptx_tmem_free(PtxMachine *m, PtxWarp *w, uint32_t lane, const PtxTmemReach 
 void ptx_tmem_write(PtxMachine *m, PtxWarp *w, uint32_t lane, const PtxTmemReach *reach) {
   const OrderVisit visit = visit_of(m, w, lane, reach, false);
   FOR_CELLS(reach) {
-    const OrderConflict conflict = order_place_write(&w->block->tmem->place[q][c], &visit);
+    const OrderConflict conflict = order_place_write(&ptx_tmem_of(w, reach)->place[q][c], &visit);
     check(m, w, &visit, &conflict, "overwrites");
   }
 }

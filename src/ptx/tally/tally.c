@@ -56,7 +56,9 @@ static bool increments(const PtxModule *module, const PtxInst *i) {
          module->constants[constant] == 1;
 }
 
-static BankAtomic atomic_of(const PtxModule *module, const PtxInst *i) {
+static BankAtomic atomic_of(const PtxModule *module, const PtxAccess *access) {
+  const PtxInst *i = access->inst;
+  if (access->swaps) return BANK_ATOMIC_SWAP;
   if (i->run != run_atom && i->run != run_red) return BANK_NO_ATOMIC;
   if (i->form.logic == PTX_MOD_cas) return BANK_ATOMIC_SWAP;
   return increments(module, i) ? BANK_ATOMIC_INCREMENT : BANK_ATOMIC;
@@ -88,7 +90,8 @@ static void add(PtxSiteCount *site, const BankCount *count, const int64_t *addr)
 static BankCount count_of(const PtxAccess *access, const BankOp *op, BankAtomic atomic,
                           const int64_t addr[BANK_LANES]) {
   // Another block's memory is another SM's banks, by way of the network between them.
-  if (atomic && is_native(access->inst) && !access->remote) return banks_count_atomic(atomic, addr);
+  if (atomic && (access->swaps || is_native(access->inst)) && !access->remote)
+    return banks_count_atomic(atomic, addr);
   if (op && op->kind == BANK_CPASYNC) return banks_count_copy(op, addr, access->global);
   if (op) return banks_count(op, addr);
   return (BankCount){.profiled = -1, .profiled_most = -1};
@@ -96,7 +99,7 @@ static BankCount count_of(const PtxAccess *access, const BankOp *op, BankAtomic 
 
 static void count_once(PtxTally *tally, const PtxAccess *access, PtxSiteCount *site, int bytes,
                        const int64_t addr[BANK_LANES]) {
-  const BankAtomic atomic = atomic_of(tally->module, access->inst);
+  const BankAtomic atomic = atomic_of(tally->module, access);
   site->executions++;
   site->op = atomic || access->remote ? NULL : op_of(access, bytes);
   const BankCount count = count_of(access, site->op, atomic, addr);
@@ -132,7 +135,7 @@ static void count_perhaps(PtxTally *tally, const PtxAccess *access, PtxSiteCount
                           const int64_t addr[BANK_LANES]) {
   const int64_t before = site->wavefronts_most;
   count_once(tally, access, site, bytes, addr);
-  const BankAtomic atomic = atomic_of(tally->module, access->inst);
+  const BankAtomic atomic = atomic_of(tally->module, access);
   uint32_t left = access->mask;
   int64_t of_group[BANK_LANES], most = 0;
   while (next_group(access, &left, addr, of_group))
@@ -183,9 +186,27 @@ static void count_sectors(const PtxAccess *access, PtxSiteCount *site) {
   site->ideal_sectors += (bytes + SECTOR - 1) / SECTOR;
 }
 
+// Tiles that descriptors find have no addresses of lanes, and no conflicts.
+static void count_tiles(PtxSiteCount *site, const PtxAccess *access) {
+  const int n = access->tile_wavefronts;
+  site->executions++;
+  add(site, &(BankCount){.profiled = n, .profiled_most = n, .profiled_ideal = n}, access->addr);
+}
+
+static void leave_out(PtxSiteCount *site, const PtxAccess *access) {
+  site->executions++;
+  site->unknown = true;
+  site->countable = false;
+  if (site->space != PTX_SPACE_SHARED) site->space = access->space;
+}
+
 void ptx_tally_access(void *self, const PtxAccess *access) {
   PtxTally *tally = self;
   PtxSiteCount *site = &tally->sites[access->pc];
+  if (access->unknown) {
+    leave_out(site, access);
+    return;
+  }
   const bool copies = access->inst->run == run_cp_async;
   if (access->space == PTX_SPACE_GLOBAL) {
     if (copies) site->executions--;  // it is counted with its shared side
@@ -196,6 +217,10 @@ void ptx_tally_access(void *self, const PtxAccess *access) {
     return;
   }
   site->space = PTX_SPACE_SHARED;
+  if (access->tile_wavefronts) {
+    count_tiles(site, access);
+    return;
+  }
   site->data_addresses |= access->data_addresses;
   site->data_mask |= access->data_mask;
   count_shared(tally, access, site);
@@ -250,6 +275,17 @@ void ptx_tally_set_wide(PtxTally *tally, int pc, PtxWide wide) { tally->wide[pc]
 
 void ptx_tally_set_groups(PtxTally *tally, int pc, PtxGrouping grouping) {
   tally->groups[pc] = (uint8_t)grouping;
+}
+
+void ptx_tally_take(PtxTally *tally, int pc, const PtxSiteCount *count, bool all) {
+  PtxSiteCount *site = &tally->sites[pc];
+  site->wavefronts = count->wavefronts;
+  site->wavefronts_most = count->wavefronts_most;
+  site->ideal = count->ideal;
+  site->countable = all;
+  site->op = count->op;
+  site->worst = count->worst;
+  memcpy(site->worst_addr, count->worst_addr, sizeof site->worst_addr);
 }
 
 // ---- numbers of several lines -------------------------------------------------------------------
@@ -349,6 +385,7 @@ static void add_op(Arena *arena, PtxLine *line, const PtxTally *tally, int pc) {
 static void add_site(Arena *arena, PtxLine *line, const PtxTally *tally, int pc) {
   const PtxSiteCount *site = &tally->sites[pc];
   line->sectors += site->sectors;
+  line->unknown |= site->unknown;
   line->ideal_sectors += site->ideal_sectors;
   if (line->n_pcs++ == 0) line->loc = ptx_tally_row(tally, tally->charge[pc]);
   if (site->space != PTX_SPACE_SHARED) return;

@@ -20,7 +20,8 @@ typedef struct PtxSiteCount {
   int64_t sectors, ideal_sectors;  // of 32 bytes, in global memory
   bool countable;                  // false: the wavefronts are not known
   bool data_addresses, data_mask;
-  int worst;  // wavefronts of the worst execution
+  bool unknown;  // some lanes' accesses were left out: where they are is not known
+  int worst;     // wavefronts of the worst execution
   int64_t worst_addr[32];
   const BankOp *op;
   PtxSpace space;
@@ -54,6 +55,8 @@ void ptx_tally_charge(PtxTally *tally, int pc, int loc);
 // Says that the machine code has copies of an access (of a loop's last turn, say) that it charges
 // to another place: what runs of either is not known, only their sum.
 void ptx_tally_share(PtxTally *tally, Arena *arena, int loc, int other);
+// Takes the count of an access that has none from elsewhere: all of it, or the least that it is.
+void ptx_tally_take(PtxTally *tally, int pc, const PtxSiteCount *count, bool all);
 // Sets the width and leader that an access has in the machine code, in place of the prediction.
 void ptx_tally_set_wide(PtxTally *tally, int pc, PtxWide wide);
 
@@ -77,6 +80,7 @@ typedef struct PtxLine {
   int line;          // 0: not known
   int64_t executions, wavefronts, wavefronts_most, ideal, sectors, ideal_sectors;
   bool countable, data, shared;
+  bool unknown;  // some accesses were left out: where they are depends on unknown values
   int worst_pc;  // instruction with the worst execution
   int worst;
   int loc;       // of one of its instructions: for the chain of calls

@@ -6,8 +6,8 @@
 // before words become more.
 #include "ptx/tally/widen.h"
 
-#include "ptx/run/address.h"
 #include "ptx/run/run.h"
+#include "ptx/tally/address.h"
 
 enum { RUN_MAX = 256, RUNS_MAX = 16 };
 

@@ -1,5 +1,6 @@
 // c = a + b by the driver's functions, looked up by name as PyTorch and Triton do: no header, no
-// toolkit. Words: the file of PTX; "extra" hands the parameters over as one block; "managed" asks
+// toolkit. Words: the file of PTX; "extra" hands the parameters over as one block; "graph" captures
+// the launch in a graph, with a copy of b in front, and launches that twice; "managed" asks
 // for what no stand-in has.
 #include <dlfcn.h>
 #include <stdint.h>
@@ -66,10 +67,26 @@ int main(int argc, char **argv) {
   } block = {a, b, c, n};
   size_t bytes = 28;
   void *extra[] = {(void *)1, &block, (void *)2, &bytes, NULL};
-  const int by_extra = !strcmp(how, "extra");
-  const int launched = ((Launch *)launch)(function, (N + BLOCK - 1) / BLOCK, 1, 1, BLOCK, 1, 1, 0,
-                                          NULL, by_extra ? NULL : params, by_extra ? extra : NULL);
+  const int by_extra = !strcmp(how, "extra"), by_graph = !strcmp(how, "graph");
+  void *stream = NULL, *graph = NULL, *exec = NULL;
+  if (by_graph) {
+    CALL(cuStreamCreate, (void **, unsigned), &stream, 0);
+    CALL(cuStreamBeginCapture_v2, (void *, int), stream, 0);
+    CALL(cuMemcpyHtoDAsync_v2, (uint64_t, const void *, size_t, void *), b, host, sizeof host,
+         stream);
+  }
+  const int launched =
+      ((Launch *)launch)(function, (N + BLOCK - 1) / BLOCK, 1, 1, BLOCK, 1, 1, 0, stream,
+                         by_extra ? NULL : params, by_extra ? extra : NULL);
   if (launched) return printf("launch: %d\n", launched), 2;
+  if (by_graph) {
+    CALL(cuStreamEndCapture, (void *, void **), stream, &graph);
+    CALL(cuGraphInstantiateWithFlags, (void **, void *, unsigned long long), &exec, graph, 0);
+    n = 0;  // parameters are those of the capture
+    CALL(cuMemcpyHtoD_v2, (uint64_t, const void *, size_t), b, result, sizeof result);
+    for (int i = 0; i < 2; i++) CALL(cuGraphLaunch, (void *, void *), exec, stream);
+    CALL(cuGraphExecDestroy, (void *), exec);
+  }
   CALL(cuCtxSynchronize, (void), );
   CALL(cuMemcpyDtoH_v2, (void *, uint64_t, size_t), result, c, sizeof result);
   for (int i = 0; i < N; i++) wrong += result[i] != 2 * host[i];

@@ -1,0 +1,350 @@
+// Products into tensor memory: tcgen05.mma of one CTA and of a pair. (PTX ISA, 9.7.16.)
+//
+// A product is carried out where it is asked for, as wgmma and bulk copies are. Its types, shape
+// and which way tiles run are what the instruction descriptor says (banks/layouts). Cells of D are
+// those of the ISA's data path layouts D, F, A and B; A may lie in tensor memory, as in layout D.
+//
+//   cta_group::2, M = 256: each CTA has 128 rows of A and D and half of B's columns
+//   cta_group::2, M = 128: 64 rows, whose upper half of N lies in lanes 64 to 127
+//
+// D is unknown, and the run goes on, behind: block scaling, elements of 4 and 6 bits, a sparse A,
+// .ws, .ashift, sums that saturate. What a copy from shared memory brings (tcgen05.cp) is unknown,
+// too: most of it are scale factors.
+#include "banks/layouts/instruction_descriptor.h"
+#include "base/str.h"
+#include "ptx/module/float_format.h"
+#include "ptx/run/mma.h"
+#include "ptx/run/run_access.h"
+#include "ptx/run/run_sync.h"
+#include "ptx/run/run_tile.h"
+#include "ptx/run/run_tmem.h"
+
+enum { ARCH = 100, N_MAX = 256, K_MAX = 64, K_BYTES = 32 };
+
+// Holds what an instruction descriptor comes to, for one kind.
+struct PtxProduct {
+  InstructionDescriptor descriptor;
+  bool pair, is_sparse, stationary;
+  int m, n, k, element_bytes[2];  // M of all, k of A as it lies in memory
+  PtxType type[2], d;
+  bool trans[2];
+  double sign;
+  const char *why;      // it is not run; NULL
+  const char *unknown;  // why D is not known; NULL: it is
+  struct PtxProduct *next;
+};
+
+// ---- what it is ---------------------------------------------------------------------------------
+
+static const struct {
+  PtxModifier word;
+  const char *name;
+} kinds[] = {{PTX_MOD_kind_f16, "f16"},           {PTX_MOD_kind_tf32, "tf32"},
+             {PTX_MOD_kind_f8f6f4, "f8f6f4"},     {PTX_MOD_kind_i8, "i8"},
+             {PTX_MOD_kind_mxf8f6f4, "mxf8f6f4"}, {PTX_MOD_kind_mxf4, "mxf4"},
+             {PTX_MOD_kind_mxf4nvf4, "mxf4nvf4"}};
+
+static const InstructionKind *kind_of(const PtxInst *i) {
+  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+    if (ptx_has(i, kinds[k].word)) return instruction_kind_find(kinds[k].name);
+  return NULL;
+}
+
+// The type that a field names; PTX_NO_TYPE: one of 4 or 6 bits.
+static PtxType type_of(Arena *arena, const InstructionDescriptor *d, const char *field) {
+  for (int i = 0; i < instruction_field_count(d->kind); i++) {
+    const InstructionField *f = instruction_field_at(d->kind, i);
+    if (!str_equal(f->name, field)) continue;
+    const char *name = instruction_field_text(arena, d, f);
+    return ptx_type_find(name, (int)strlen(name));
+  }
+  return PTX_NO_TYPE;
+}
+
+static const char *refuses_product(PtxMachine *m, const struct PtxProduct *p) {
+  const InstructionUse use = {.cta_group = p->pair ? 2 : 1, .weight_stationary = p->stationary};
+  Diags diags = diags_new(m->arena);
+  if (!instruction_descriptor_check(m->arena, &p->descriptor, use, &diags))
+    return arena_printf(m->arena, "the instruction descriptor 0x%08x: %s", p->descriptor.word,
+                        diags_text(m->arena, &diags));
+  return p->pair && m->n_blocks % 2 ? "a pair of CTAs needs a cluster of an even number of blocks"
+                                    : NULL;
+}
+
+static const char *unknown_product(const PtxInst *i, const struct PtxProduct *p) {
+  if (ptx_has(i, PTX_MOD_block_scale)) return "a block-scaled product";
+  if (p->is_sparse) return "a product of a sparse A";
+  if (p->stationary) return "a product with .ws";
+  if (ptx_has(i, PTX_MOD_ashift)) return "a product with .ashift";
+  if (instruction_value(&p->descriptor, "sat") == 1) return "sums that saturate";
+  if (!p->type[0] || !p->type[1]) return "a product of elements of 4 or 6 bits";
+  return p->element_bytes[0] != p->element_bytes[1] ? "A and B of different width" : NULL;
+}
+
+static const struct PtxProduct *product_of(PtxMachine *m, const PtxInst *i, uint32_t word) {
+  const InstructionKind *kind = kind_of(i);
+  const bool pair = ptx_has(i, PTX_MOD_cta_group_2), stationary = ptx_has(i, PTX_MOD_ws);
+  for (struct PtxProduct *p = m->product_plans; p; p = p->next)
+    if (p->descriptor.kind == kind && p->descriptor.word == word && p->pair == pair &&
+        p->stationary == stationary)
+      return p;
+  struct PtxProduct *p = ARENA_NEW(m->arena, struct PtxProduct);
+  const InstructionDescriptor d = {.kind = kind, .word = word};
+  const char *const names[] = {"a", "b"}, *const majors[] = {"ta", "tb"};
+  *p = (struct PtxProduct){.descriptor = d,
+                           .pair = pair,
+                           .stationary = stationary,
+                           .is_sparse = ptx_has(i, PTX_MOD_sp),
+                           .sign = 1,
+                           .next = m->product_plans};
+  p->m = instruction_value(&d, "m");
+  p->n = instruction_value(&d, "n");
+  p->d = type_of(m->arena, &d, "d");
+  for (int o = 0; o < 2; o++) {
+    p->type[o] = type_of(m->arena, &d, names[o]);
+    p->element_bytes[o] = p->type[o] ? ptx_types[p->type[o]].bits / 8 : 1;
+    p->trans[o] = instruction_value(&d, majors[o]) == 1;
+  }
+  p->k = K_BYTES / p->element_bytes[0];
+  if (instruction_value(&d, "nega") == 1) p->sign = -p->sign;
+  if (instruction_value(&d, "negb") == 1) p->sign = -p->sign;
+  p->why = refuses_product(m, p);
+  p->unknown = unknown_product(i, p);
+  return m->product_plans = p;
+}
+
+// ---- where it lies ------------------------------------------------------------------------------
+
+static int rows_of(const struct PtxProduct *p) { return p->pair ? p->m / 2 : p->m; }  // of one CTA
+static bool is_folded(const struct PtxProduct *p) { return p->pair && p->m == TENSOR_LANES; }
+static int columns_of(const struct PtxProduct *p) { return is_folded(p) ? p->n / 2 : p->n; }
+
+static int lane_of(const struct PtxProduct *p, int row, int n) {
+  if (is_folded(p)) return row + (n >= p->n / 2 ? 64 : 0);
+  return rows_of(p) == 64 ? row / 16 * 32 + row % 16 : row;
+}
+
+// Operands of the instruction, by the form that it has.
+typedef struct Asked {
+  PtxMachine *m;
+  PtxWarp *w;
+  const PtxInst *i;
+  const struct PtxProduct *p;
+  uint32_t lane;
+  int column;  // of D
+  bool adds;
+  double scale;                                      // of D as it was
+  const PtxGroup *disabled;                          // NULL: no mask
+  double b[K_MAX * N_MAX], a[K_MAX * TENSOR_LANES];  // [k][row]
+} Asked;
+
+static uint64_t number(const Asked *q, int group) {
+  return ptx_lanes(q->m, q->w, &q->i->groups[group], 0)[q->lane];
+}
+
+static int idesc_group(const PtxInst *i) { return ptx_has(i, PTX_MOD_sp) ? 4 : 3; }
+
+static int pred_group(const PtxInst *i) {
+  for (int g = 4; g < i->n_groups; g++)
+    if (i->groups[g].kind == PTX_GROUP_PRED) return g;
+  return -1;
+}
+
+static bool read_tile(Asked *q, int operand, int rank, int rows, int k, double *out) {
+  const struct PtxProduct *p = q->p;
+  const PtxTile tile = {.descriptor = smem_descriptor_decode(number(q, 1 + operand), ARCH),
+                        .trans = p->trans[operand],
+                        .rank = rank,
+                        .rows = rows,
+                        .k = k,
+                        .element_bytes = p->element_bytes[operand],
+                        .type = p->type[operand] ? p->type[operand] : PTX_U8};
+  if (tile.descriptor.swizzle) return ptx_tile_read(q->m, q->w, (int)q->lane, &tile, PTX_ASKS, out);
+  ptx_stop(q->m, q->w, PTX_FINDING_NOT_RUN, 1u << q->lane,
+           "a descriptor with an undefined swizzle");
+  return false;
+}
+
+// A of one CTA out of its tensor memory: row r in lane r, elements side by side in columns.
+static bool read_a_columns(Asked *q, PtxBlock *block) {
+  const struct PtxProduct *p = q->p;
+  const int bytes = p->element_bytes[0], rows = rows_of(p);
+  const uint32_t address = (uint32_t)ptx_access_address(q->m, q->w, &q->i->groups[1], q->lane);
+  const PtxTmemReach reach = {.quarters = 0xf,
+                              .column = (int)(address & 0xffff),
+                              .n = p->k * bytes / 4,
+                              .product = q->w->asked,
+                              .block = block};
+  if (!ptx_tmem_has(q->m, q->w, q->lane, &reach)) return false;
+  ptx_tmem_read(q->m, q->w, q->lane, &reach);
+  if (rows != TENSOR_LANES) ptx_doubt(q->m, q->w, ~0u);
+  for (int row = 0; row < rows; row++)
+    for (int k = 0; k < p->k; k++) {
+      const int column = reach.column + k * bytes / 4;
+      const uint64_t bits = block->tmem->bits[row][column] >> k * bytes % 4 * 8;
+      if (block->tmem->unknown[row][column]) ptx_doubt(q->m, q->w, ~0u);
+      q->a[k * rows + row] = p->type[0] ? ptx_type_value(p->type[0], ptx_cut(bits, bytes * 8)) : 0;
+    }
+  return true;
+}
+
+static bool read_a(Asked *q, PtxBlock *block) {
+  if (q->i->groups[1].kind == PTX_GROUP_ADDRESS) return read_a_columns(q, block);
+  return read_tile(q, 0, block->rank, rows_of(q->p), q->p->k, q->a);
+}
+
+// All columns of B: of a pair each CTA has half of them.
+static bool read_b(Asked *q, const PtxBlock *first) {
+  static _Thread_local double half[K_MAX * N_MAX];
+  const struct PtxProduct *p = q->p;
+  const int k = p->is_sparse ? 2 * p->k : p->k;
+  if (!p->pair) return read_tile(q, 1, first->rank, p->n, k, q->b);
+  const int n = p->n / 2;
+  for (int cta = 0; cta < 2; cta++) {
+    if (!read_tile(q, 1, first->rank + cta, n, k, half)) return false;
+    for (int at = 0; at < k; at++)
+      memcpy(&q->b[at * p->n + cta * n], &half[at * n], sizeof *half * (size_t)n);
+  }
+  return true;
+}
+
+// ---- the product --------------------------------------------------------------------------------
+
+// The lanes of a quarter of a CTA's D that stay as they are, a bit for each.
+static uint32_t disabled(const Asked *q, int cta, int quarter) {
+  const int word = cta * TENSOR_QUARTERS + quarter;
+  if (!q->disabled || word >= q->disabled->n) return 0;
+  return (uint32_t)ptx_lanes(q->m, q->w, q->disabled, word)[q->lane];
+}
+
+static void add_row(Asked *q, PtxTmem *tmem, int row, int cta) {
+  const struct PtxProduct *p = q->p;
+  const int rows = rows_of(p);
+  double d[N_MAX];
+  for (int n = 0; n < p->n; n++) {
+    const int lane = lane_of(p, row, n), column = q->column + n % columns_of(p);
+    d[n] = q->adds ? ptx_type_value(p->d, tmem->bits[lane][column]) * q->scale : 0;
+  }
+  for (int k = 0; k < p->k && !p->unknown; k++) {
+    const double x = p->sign * q->a[k * rows + row];
+    for (int n = 0; n < p->n; n++) d[n] += x * q->b[k * p->n + n];
+  }
+  for (int n = 0; n < p->n; n++) {
+    const int lane = lane_of(p, row, n), column = q->column + n % columns_of(p);
+    if (disabled(q, cta, lane / PTX_LANES) >> lane % PTX_LANES & 1) continue;
+    tmem->bits[lane][column] = p->unknown ? 0 : (uint32_t)ptx_mma_bits(q->i, p->d, d[n]);
+    tmem->unknown[lane][column] =
+        p->unknown || q->w->doubt || (q->adds && tmem->unknown[lane][column]);
+  }
+}
+
+static bool add_products(Asked *q, PtxBlock *block, int cta) {
+  const struct PtxProduct *p = q->p;
+  PtxTmemReach reach = {.quarters = 0xf,
+                        .column = q->column,
+                        .n = columns_of(p),
+                        .product = q->w->asked,
+                        .block = block};
+  if (!ptx_tmem_has(q->m, q->w, q->lane, &reach) || !read_a(q, block)) return false;
+  for (int quarter = 0; quarter < TENSOR_QUARTERS; quarter++)
+    if (disabled(q, cta, quarter) == ~0u) reach.quarters &= ~(1u << quarter);
+  if (q->adds) ptx_tmem_read(q->m, q->w, q->lane, &reach);
+  ptx_tmem_write(q->m, q->w, q->lane, &reach);
+  for (int row = 0; row < rows_of(p); row++) add_row(q, block->tmem, row, cta);
+  return true;
+}
+
+// The operand behind the predicate is an exponent: D as it was is divided by so many powers of two.
+static double scale_of(const Asked *q, int pred) {
+  const bool given = pred + 1 < q->i->n_groups && !q->p->stationary;
+  return given ? 1 / (double)(UINT64_C(1) << (number(q, pred + 1) & 15)) : 1;
+}
+
+static bool ask(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t lane) {
+  static _Thread_local Asked asked;
+  const uint32_t address = (uint32_t)ptx_access_address(m, w, &i->groups[0], lane);
+  const int pred = pred_group(i);
+  const struct PtxProduct *p =
+      product_of(m, i, (uint32_t)ptx_lanes(m, w, &i->groups[idesc_group(i)], 0)[lane]);
+  if (p->why || address >> 16) {
+    ptx_stop(m, w, PTX_FINDING_NOT_RUN, 1u << lane,
+             p->why ? p->why : "D begins in lane 0 of tensor memory");
+    return false;
+  }
+  Asked *q = &asked;
+  q->m = m, q->w = w, q->i = i, q->p = p, q->lane = lane;
+  q->column = (int)address;
+  q->adds = ptx_pred(m, w, &i->groups[pred]) >> lane & 1;
+  q->scale = scale_of(q, pred);
+  const PtxGroup *mask = pred > idesc_group(i) + 1 ? &i->groups[pred - 1] : NULL;
+  q->disabled = mask && mask->kind == PTX_GROUP_VALUE ? mask : NULL;
+  w->asked++;
+  PtxBlock *first = p->pair ? &m->blocks[w->block->rank & ~1] : w->block;
+  if (p->unknown) ptx_give_unknown(m, w, p->unknown);
+  if (!read_b(q, first)) return false;
+  for (int cta = 0; cta < (p->pair ? 2 : 1); cta++) {
+    if (first[cta].rank != w->block->rank) ptx_reach(m, w, (int)lane, first[cta].rank);
+    if (!add_products(q, &first[cta], cta)) return false;
+  }
+  if (p->d != PTX_S32) m->approximations++;
+  return true;
+}
+
+void run_t_mma(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  FOR_LANES(mask) if (!ask(m, w, i, l)) return;
+}
+
+// ---- copies and shifts --------------------------------------------------------------------------
+
+// Some columns of all lanes are unknown from now on, of a pair in both CTAs.
+static void forget_columns(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t lane, int n) {
+  const bool pair = ptx_has(i, PTX_MOD_cta_group_2) && m->n_blocks > 1;
+  PtxBlock *first = pair ? &m->blocks[w->block->rank & ~1] : w->block;
+  const uint32_t address = (uint32_t)ptx_access_address(m, w, &i->groups[0], lane);
+  w->asked++;
+  for (int cta = 0; cta < (pair ? 2 : 1); cta++) {
+    const PtxTmemReach reach = {.quarters = 0xf,
+                                .column = (int)(address & 0xffff),
+                                .n = n,
+                                .product = w->asked,
+                                .block = &first[cta]};
+    if (!ptx_tmem_has(m, w, lane, &reach)) return;
+    ptx_tmem_write(m, w, lane, &reach);
+    for (int row = 0; row < TENSOR_LANES; row++)
+      memset(&first[cta].tmem->unknown[row][reach.column], 1, (size_t)n);
+  }
+}
+
+void run_t_cp(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  const bool wide = ptx_has(i, PTX_MOD_t128x256b) || ptx_has(i, PTX_MOD_t4x256b);
+  ptx_give_unknown(m, w, "a copy into tensor memory");
+  FOR_LANES(mask) forget_columns(m, w, i, l, wide ? 8 : 4);
+}
+
+void run_t_shift(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  ptx_give_unknown(m, w, "rows of tensor memory that move down");
+  FOR_LANES(mask) forget_columns(m, w, i, l, 8);
+}
+
+// ---- forms --------------------------------------------------------------------------------------
+
+const char *ptx_product_refuses(const PtxInst *i) {
+  const PtxGroup *g = i->groups;
+  const int idesc = idesc_group(i), pred = pred_group(i);
+  if (!kind_of(i)) return "tcgen05.mma: this kind is not known";
+  if (i->n_groups < idesc + 2 || g[0].kind != PTX_GROUP_ADDRESS || g[0].n != 1 || pred < 0)
+    return "tcgen05.mma takes D, A, B, a descriptor and a predicate";
+  const bool scales = ptx_has(i, PTX_MOD_block_scale);
+  const int between = pred - idesc - 1;
+  const bool masked = between == 1 && g[idesc + 1].kind == PTX_GROUP_VALUE;
+  if (scales ? between != 2 : between != 0 && !masked)
+    return "tcgen05.mma takes a mask of lanes, or two addresses of scale factors";
+  const int words = ptx_has(i, PTX_MOD_cta_group_2) ? 2 * 4 : 4;
+  if (masked && g[idesc + 1].n != words) return "a mask of lanes of D has four words for each CTA";
+  const bool a_is_address = g[1].kind == PTX_GROUP_ADDRESS;
+  if ((!a_is_address && g[1].kind != PTX_GROUP_VALUE) || g[1].n != 1 ||
+      g[2].kind != PTX_GROUP_VALUE || g[2].n != 1 || g[idesc].kind != PTX_GROUP_VALUE ||
+      g[idesc].n != 1)
+    return "tcgen05.mma takes descriptors";
+  return pred + 2 < i->n_groups ? "tcgen05.mma of this form is not run here" : NULL;
+}

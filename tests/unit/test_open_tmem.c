@@ -1,0 +1,252 @@
+// Tensor memory and registers: the shapes of tcgen05.ld and .st against CuTe's layouts of them
+// (Copy_Traits of SM100_TMEM_LOAD_16dp64b…, in bits), and products whose sums are not known.
+#include <check.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "ptx_kernel.h"
+
+Suite *suite_open_tmem(void);
+
+static Arena *arena;
+static uint32_t in[PTX_KERNEL_WORDS];
+static void setup(void) { arena = arena_new("test"); }
+static void teardown(void) { arena_free(arena); }
+
+enum { COLUMNS = 32, LANES = 32 };
+
+// A layout of bits: of a thread by its digits, of a register by its digits; W is the bits of a
+// lane.
+typedef struct Shape {
+  const char *name;
+  int bits, times, registers;
+  int thread[3], thread_at[3], value[3], value_at[3];  // extents, and where; -1: W · 8; -2: W
+  int half;                                            // .16x32bx2: columns between the halves
+  bool packs;
+} Shape;
+
+enum { ROWS8 = -1, ROW = -2, HALF = -3 };
+
+static const Shape shapes[] = {
+    {"16x64b", 64, 4, 4, {2, 2, 8}, {ROWS8, 32, ROW}, {4}, {64}, 0, false},
+    {"16x128b", 128, 2, 4, {4, 8}, {32, ROW}, {2, 2}, {ROWS8, 128}, 0, false},
+    {"16x256b", 256, 2, 8, {4, 8}, {64, ROW}, {2, 2, 2}, {32, ROWS8, 256}, 0, false},
+    {"16x32bx2", 64, 4, 4, {16, 2}, {ROW, HALF}, {4}, {32}, 8, false},
+    {"16x64b", 64, 2, 2, {2, 2, 8}, {ROWS8, 32, ROW}, {2}, {64}, 0, true},
+    {"16x128b", 128, 4, 8, {4, 8}, {32, ROW}, {2, 4}, {ROWS8, 128}, 0, true},
+};
+enum { SHAPES = sizeof shapes / sizeof *shapes };
+
+static int place(const Shape *s, const int extent[3], const int at[3], int index) {
+  const int row = s->bits * s->times;
+  int bits = 0;
+  for (int d = 0; d < 3 && extent[d]; d++) {
+    const int digit = index % extent[d];
+    index /= extent[d];
+    bits += digit * (at[d] == ROWS8  ? 8 * row
+                     : at[d] == ROW  ? row
+                     : at[d] == HALF ? 32 * s->half
+                                     : at[d]);
+  }
+  return bits;
+}
+
+// The cell of a register: lane and column of 32 bits. The halves of .16x32bx2 lie apart in memory.
+static void cell(const Shape *s, int thread, int r, int *lane, int *column) {
+  const int row = s->bits * s->times;
+  const int threads = s->half ? place(s, (int[3]){16}, (int[3]){ROW}, thread % 16)
+                              : place(s, s->thread, s->thread_at, thread);
+  const int bits = threads + place(s, s->value, s->value_at, r);
+  *lane = bits / row;
+  *column = bits % row / 32 + (s->half && thread >= 16 ? s->half : 0);
+}
+
+static void add_list(Str *out, const char *prefix, int n) {
+  str_printf(out, "{");
+  for (int i = 0; i < n; i++) str_printf(out, "%s%%%s%d", i ? ", " : "", prefix, i);
+  str_printf(out, "}");
+}
+
+static const char *head_text(void) {
+  return ".version 8.6\n.target sm_100a\n.address_size 64\n.visible .entry k(.param .u64 a, .param "
+         ".u64 b)\n{\n.reg .b32 %v<64>, %w<64>, %r<16>;\n.reg .b64 %rd<16>;\n.shared .align 128 "
+         ".b8 s[16];\n"
+         "mov.u32 %r0, %tid.x;\nld.param.u64 %rd0, [b];\nmul.wide.u32 %rd1, %r0, 32;\nadd.s64 "
+         "%rd0, %rd0, %rd1;\n"
+         "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [s], 32;\n"
+         "bar.sync 0;\nld.shared.u32 %r1, [s];\n";
+}
+static const char tail_text[] = "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r1, 32;\nret;\n}\n";
+
+// Cell (lane, column) has lane · 256 + column, or what it had where nobody wrote.
+static void fill(Str *out) {
+  for (int c = 0; c < COLUMNS; c++) str_printf(out, "mad.lo.u32 %%v%d, %%r0, 256, %d;\n", c, c);
+  str_printf(out, "tcgen05.st.sync.aligned.32x32b.x32.b32 [%%r1], ");
+  add_list(out, "v", COLUMNS);
+  str_printf(out, ";\ntcgen05.wait::st.sync.aligned;\n");
+}
+
+static void move(Str *out, const Shape *s, bool is_store) {
+  const char *half = s->half ? arena_printf(arena, ", %d", s->half) : "";
+  const char *packs = !s->packs ? "" : is_store ? ".unpack::16b" : ".pack::16b";
+  str_printf(out, "tcgen05.%s.sync.aligned.%s.x%d%s.b32 ", is_store ? "st" : "ld", s->name,
+             s->times, packs);
+  if (is_store) str_printf(out, "[%%r1]%s, ", half);
+  add_list(out, "w", s->registers);
+  if (!is_store) str_printf(out, ", [%%r1]%s", half);
+  str_printf(out, ";\ntcgen05.wait::%s.sync.aligned;\n", is_store ? "st" : "ld");
+}
+
+static void put(Str *out, const char *prefix, int first, int n) {
+  for (int r = 0; r < n; r++)
+    str_printf(out, "st.global.u32 [%%rd0+%d], %%%s%d;\n", 4 * r, prefix, first + r);
+}
+
+START_TEST(test_loads_have_the_cells_of_cute) {
+  const Shape *s = &shapes[_i];
+  Str text = str_new(arena);
+  str_printf(&text, "%s", head_text());
+  fill(&text);
+  move(&text, s, false);
+  put(&text, "w", 0, s->registers);
+  str_printf(&text, "%s", tail_text);
+  const PtxKernel k = ptx_kernel_run(arena, text.text, "k", LANES, in);
+  ck_assert_int_eq(k.outcome, PTX_DONE);
+  ck_assert_int_eq(ptx_machine_findings(k.machine), 0);
+  for (int t = 0; t < LANES; t++)
+    for (int r = 0; r < s->registers; r++) {
+      int lane, column;
+      cell(s, t, r, &lane, &column);
+      const uint32_t value = (uint32_t)(lane * 256 + column),
+                     first = (uint32_t)(lane * 256 + 2 * column);
+      ck_assert_msg(k.out[t * 8 + r] == (s->packs ? first | (first + 1) << 16 : value),
+                    "%s: thread %d, register %d: 0x%x", s->name, t, r, k.out[t * 8 + r]);
+    }
+}
+END_TEST
+
+// Column 3 of each lane, behind a store of thread · 16 + register into every cell of the shape.
+START_TEST(test_stores_have_the_same_cells) {
+  const Shape *s = &shapes[_i];
+  Str text = str_new(arena);
+  str_printf(&text, "%s", head_text());
+  fill(&text);
+  for (int r = 0; r < s->registers; r++)
+    str_printf(&text, "mad.lo.u32 %%w%d, %%r0, 16, %d;\n", r, 65536 * 7 + r);
+  move(&text, s, true);
+  str_printf(&text, "tcgen05.ld.sync.aligned.32x32b.x32.b32 ");
+  add_list(&text, "v", COLUMNS);
+  str_printf(&text, ", [%%r1];\ntcgen05.wait::ld.sync.aligned;\n");
+  put(&text, "v", 0, 8);
+  str_printf(&text, "%s", tail_text);
+  const PtxKernel k = ptx_kernel_run(arena, text.text, "k", LANES, in);
+  ck_assert_int_eq(k.outcome, PTX_DONE);
+  uint32_t expected[LANES][COLUMNS];
+  for (int lane = 0; lane < LANES; lane++)
+    for (int c = 0; c < COLUMNS; c++) expected[lane][c] = (uint32_t)(lane * 256 + c);
+  for (int t = 0; t < LANES; t++)
+    for (int r = 0; r < s->registers; r++) {
+      int lane, column;
+      cell(s, t, r, &lane, &column);
+      const uint32_t value = (uint32_t)(65536 * 7 + t * 16 + r);
+      if (s->packs) expected[lane][2 * column] = value & 0xffff;
+      expected[lane][s->packs ? 2 * column + 1 : column] = s->packs ? value >> 16 : value;
+    }
+  for (int lane = 0; lane < LANES; lane++)
+    for (int c = 0; c < 8; c++)
+      ck_assert_msg(k.out[lane * 8 + c] == expected[lane][c],
+                    "%s: lane %d, column %d: 0x%x, not 0x%x", s->name, lane, c, k.out[lane * 8 + c],
+                    expected[lane][c]);
+}
+END_TEST
+
+// ---- products -----------------------------------------------------------------------------------
+
+// One product of 128 x 32 into columns 0 to 31 with A and B all ones, and a copy of factors behind
+// them; the first column of each lane goes out, and one that nobody multiplied.
+#define PRODUCT(more, instruction, idesc)                                                       \
+  "shr.u32 %r20, %t, 5;\nsetp.eq.u32 %p7, %r20, 0;\nsetp.eq.u32 %p0, %t, 0;\nmov.u32 %r1, s;\n" \
+  "mad.lo.u32 %r2, %t, 16, %r1;\nmov.u32 %r3, 0x3c003c00;\n"                                    \
+  "st.shared.v4.u32 [%r2], {%r3, %r3, %r3, %r3};\n"                                             \
+  "st.shared.v4.u32 [%r2+1024], {%r3, %r3, %r3, %r3};\n"                                        \
+  "@%p0 mbarrier.init.shared.b64 [s+4088], 1;\n"                                                \
+  "@%p7 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [s+4080], 64;\n"                \
+  "fence.proxy.async.shared::cta;\ntcgen05.fence::before_thread_sync;\nbar.sync 0;\n"           \
+  "tcgen05.fence::after_thread_sync;\nld.shared.u32 %r4, [s+4080];\n"                           \
+  "shl.b32 %r8, %r20, 21;\nadd.u32 %r8, %r8, %r4;\nmov.u32 %r12, 0x3c003c00;\n"                 \
+  "tcgen05.st.sync.aligned.32x32b.x8.b32 [%r8+48], {%r12, %r12, %r12, %r12, %r12, %r12, %r12, " \
+  "%r12};\ntcgen05.wait::st.sync.aligned;\ntcgen05.fence::before_thread_sync;\nbar.sync 0;\n"   \
+  "tcgen05.fence::after_thread_sync;\n"                                                         \
+  "mov.b64 %rd3, 0x0000400800080000;\nmov.u32 %r5, " idesc                                      \
+  ";\nsetp.ne.u32 %p1, 0, 0;\n"                                                                 \
+  "add.u32 %r7, %r4, 32;\nadd.u32 %r9, %r4, 48;\n@!%p0 bra ON;\n" more instruction              \
+  "\n"                                                                                          \
+  "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [s+4088];\n"           \
+  "ON: mbarrier.try_wait.parity.shared.b64 %p3, [s+4088], 0;\n@!%p3 bra ON;\n"                  \
+  "tcgen05.fence::after_thread_sync;\n"                                                         \
+  "tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r10}, [%r8];\n"                                      \
+  "tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r11}, [%r8+48];\n"                                   \
+  "tcgen05.wait::ld.sync.aligned;\nst.global.u32 [%o], %r10;\nst.global.u32 [%o+1024], %r11;\n" \
+  "tcgen05.fence::before_thread_sync;\nbar.sync 0;\ntcgen05.fence::after_thread_sync;\n"        \
+  "@%p7 tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r4, 64;\n"
+
+#define COPY "tcgen05.cp.cta_group::1.32x128b.warpx4 [%r7], %rd3;\n"
+
+static const struct {
+  const char *name, *body, *why;  // why D is unknown; NULL: it is 16
+} products[] = {
+    {"plain",
+     PRODUCT("", "tcgen05.mma.cta_group::1.kind::f16 [%r4], %rd3, %rd3, %r5, %p1;", "0x8080010"),
+     NULL},
+    {"with A in tensor memory",
+     PRODUCT("", "tcgen05.mma.cta_group::1.kind::f16 [%r4], [%r9], %rd3, %r5, %p1;", "0x8080010"),
+     NULL},
+    {"of 64 rows",
+     PRODUCT("", "tcgen05.mma.cta_group::1.kind::f16 [%r4], %rd3, %rd3, %r5, %p1;", "0x4080010"),
+     NULL},
+    {"with hints",
+     PRODUCT("",
+             "tcgen05.mma.cta_group::1.kind::f16.collector::a::fill [%r4], %rd3, %rd3, %r5, %p1;",
+             "0x8080010"),
+     NULL},
+    {"scaled",
+     PRODUCT(COPY,
+             "tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale.scale_vec::1X [%r4], %rd3, %rd3, "
+             "%r5, [%r7], [%r7], %p1;",
+             "0x08880000"),
+     "a block-scaled product"},
+};
+enum { PRODUCTS = sizeof products / sizeof *products };
+
+START_TEST(test_products_go_on) {
+  const PtxKernel k =
+      ptx_kernel_run(arena, ptx_kernel_text(arena, products[_i].body), NULL, 128, in);
+  const PtxFinding *f = ptx_machine_findings(k.machine) ? ptx_machine_finding(k.machine, 0) : NULL;
+  ck_assert_msg(k.outcome == PTX_DONE && !f, "%s: %s %s", products[_i].name,
+                f ? ptx_finding_names[f->kind] : "", f && f->text ? f->text : "");
+  const bool half = _i == 2;  // rows 16 to 31 of each quarter of the lanes are none of D's
+  const char *why = NULL;
+  for (int pc = 0; pc < k.module->n_code; pc++)
+    if (strstr(k.module->code[pc].row->needs, "mma")) why = ptx_machine_unknown_why(k.machine, pc);
+  ck_assert_msg(!products[_i].why == !why && (!why || !strcmp(why, products[_i].why)), "%s: %s",
+                products[_i].name, why ? why : "known");
+  for (int t = 0; t < 128; t++) {
+    const uint64_t at = k.out_address + 4 * (uint64_t)t;
+    ck_assert_int_eq(ptx_machine_unknown_bytes(k.machine, at, 4), why ? 4 : 0);
+    ck_assert_int_eq(ptx_machine_unknown_bytes(k.machine, at + 1024, 4), 0);
+    if (!why && !(half && t % 32 >= 16)) ck_assert_uint_eq(k.out[t], 0x41800000);
+    ck_assert_uint_eq(k.out[256 + t], 0x3c003c00);
+  }
+}
+END_TEST
+
+Suite *suite_open_tmem(void) {
+  Suite *suite = suite_create("open_tmem");
+  TCase *tcase = tcase_create("tmem");
+  tcase_add_checked_fixture(tcase, setup, teardown);
+  tcase_add_loop_test(tcase, test_loads_have_the_cells_of_cute, 0, SHAPES);
+  tcase_add_loop_test(tcase, test_stores_have_the_same_cells, 0, SHAPES);
+  tcase_add_loop_test(tcase, test_products_go_on, 0, PRODUCTS);
+  suite_add_tcase(suite, tcase);
+  return suite;
+}

@@ -25,6 +25,12 @@ hits=$(grep -rnE --include='*.[ch]' '^ *# *include "features/' src | grep -v '^s
 [ -z "$hits" ] || say "only a table takes in what a feature has:
 $hits"
 
+for name in $(sed -nE 's/^ATTRIBUTE\(([a-z_0-9]+),.*/\1/p' src/features/*/model/attribute.def); do
+  hits=$(grep -rnE --include='*.[ch]' "op(->|\.)$name\b" src | grep -v '^src/features/' || true)
+  [ -z "$hits" ] || say "a feature's attribute is asked for outside of it:
+$hits"
+done
+
 allowed=''
 for folder in $order; do
   allowed="$allowed $folder"

@@ -493,6 +493,74 @@ START_TEST(test_a_kernel_has_the_variables_that_it_names) {
 }
 END_TEST
 
+// ---- calls --------------------------------------------------------------------------------------
+
+// Registers and predicates of a caller stay as they are, those of a function are its own each time.
+static const char calls[] =
+    ".version 8.0\n.target sm_90\n.address_size 64\n"
+    ".func (.reg .b32 %y) thrice(.reg .b32 %x) {\n.reg .b32 %q<40>;\n.reg .pred %p<4>;\n"
+    "mul.lo.u32 %q1, %x, 2;\nadd.u32 %q39, %q1, %x;\nsetp.eq.u32 %p1, %q1, 1;\n"
+    "setp.eq.u32 %p3, %q1, 1;\nmov.u32 %y, %q39;\nret;\n}\n"
+    ".func (.reg .b32 %y) nine(.reg .b32 %x) {\n.reg .b32 %q<9>;\n.reg .pred %p<3>;\n"
+    "mov.u32 %q8, 1000;\nsetp.eq.u32 %p2, 1, 1;\ncall (%q1), thrice, (%x);\n"
+    "call (%q2), thrice, (%q1);\n@%p2 add.u32 %q2, %q2, %q8;\nmov.u32 %y, %q2;\nret;\n}\n"
+    ".visible .entry k(.param .u64 i, .param .u64 o) {\n.reg .b32 %r<9>;\n.reg .b64 %rd<4>;\n"
+    ".reg .pred %p<9>;\nmov.u32 %r1, %tid.x;\nmov.u32 %r8, 100000;\nsetp.eq.u32 %p8, 1, 1;\n"
+    "setp.eq.u32 %p1, 1, 1;\ncall (%r2), nine, (%r1);\n@%p8 add.u32 %r2, %r2, %r8;\n"
+    "@%p1 add.u32 %r2, %r2, %r1;\nld.param.u64 %rd1, [o];\nmul.wide.u32 %rd2, %r1, 4;\n"
+    "add.u64 %rd1, %rd1, %rd2;\nst.global.u32 [%rd1], %r2;\nret;\n}\n";
+
+START_TEST(test_a_call_leaves_the_callers_registers) {
+  const PtxKernel k = ptx_kernel_run(arena, calls, "k", 40, in);
+  ck_assert_msg(k.outcome == PTX_DONE, "%s",
+                k.outcome == PTX_STOPPED ? ptx_machine_finding(k.machine, 0)->text : "");
+  for (uint32_t t = 0; t < 40; t++) ck_assert_uint_eq(k.out[t], 101000 + 10 * t);
+}
+END_TEST
+
+// ---- what memory does by itself -----------------------------------------------------------------
+
+static const struct {
+  const char *op;
+  uint32_t before, with, old, now;  // .cas compares with 5
+} atomics[] = {
+    {"add.u32 %r1, [%o], %r2", 5, 7, 5, 12},
+    {"min.u32 %r1, [%o], %r2", 5, 0xfffffff9, 5, 5},
+    {"min.s32 %r1, [%o], %r2", 5, 0xfffffff9, 5, 0xfffffff9},
+    {"max.u32 %r1, [%o], %r2", 5, 0xfffffff9, 5, 0xfffffff9},
+    {"max.s32 %r1, [%o], %r2", 5, 0xfffffff9, 5, 5},
+    {"inc.u32 %r1, [%o], %r2", 5, 7, 5, 6},
+    {"inc.u32 %r1, [%o], %r2", 7, 7, 7, 0},
+    {"dec.u32 %r1, [%o], %r2", 5, 7, 5, 4},
+    {"dec.u32 %r1, [%o], %r2", 0, 7, 0, 7},
+    {"dec.u32 %r1, [%o], %r2", 8, 7, 8, 7},
+    {"dec.u32 %r1, [%o], %r2", 7, 7, 7, 6},
+    {"and.b32 %r1, [%o], %r2", 6, 12, 6, 4},
+    {"or.b32 %r1, [%o], %r2", 6, 12, 6, 14},
+    {"xor.b32 %r1, [%o], %r2", 6, 12, 6, 10},
+    {"exch.b32 %r1, [%o], %r2", 6, 12, 6, 12},
+    {"cas.b32 %r1, [%o], 5, %r2", 5, 12, 5, 12},
+    {"cas.b32 %r1, [%o], 5, %r2", 6, 12, 6, 6},
+    {"add.f32 %f1, [%o], %f2; mov.b32 %r1, %f1", 0x3f800000, 0x40000000, 0x3f800000, 0x40400000},
+    {"add.noftz.f16x2 %r1, [%o], %r2", 0x3c004000, 0x3c003c00, 0x3c004000, 0x40004200},
+};
+
+START_TEST(test_an_atomic_gives_what_was_and_leaves_what_is) {
+  const char *body = arena_printf(
+      arena,
+      "st.global.u32 [%%o], %u;\nmov.u32 %%r2, %u;\nmov.b32 %%f2, %%r2;\natom.global.%s;\n"
+      "st.global.u32 [%%o+128], %%r1;",
+      atomics[_i].before, atomics[_i].with, atomics[_i].op);
+  const PtxKernel k = ptx_kernel_run(arena, ptx_kernel_text(arena, body), NULL, 32, in);
+  ck_assert_msg(k.outcome == PTX_DONE, "%s: %s", atomics[_i].op,
+                k.outcome == PTX_STOPPED ? ptx_machine_finding(k.machine, 0)->text : "");
+  for (int t = 0; t < 32; t++) {
+    ck_assert_msg(k.out[t] == atomics[_i].now, "%s: 0x%x", atomics[_i].op, k.out[t]);
+    ck_assert_msg(k.out[32 + t] == atomics[_i].old, "%s: 0x%x", atomics[_i].op, k.out[32 + t]);
+  }
+}
+END_TEST
+
 // ---- bad text -----------------------------------------------------------------------------------
 
 static const struct {
@@ -559,6 +627,9 @@ Suite *suite_open_run(void) {
   tcase_add_test(tcase, test_findings_of_one_line_are_one);
   tcase_add_test(tcase, test_what_stopped_a_block_is_kept);
   tcase_add_test(tcase, test_a_kernel_has_the_variables_that_it_names);
+  tcase_add_test(tcase, test_a_call_leaves_the_callers_registers);
+  tcase_add_loop_test(tcase, test_an_atomic_gives_what_was_and_leaves_what_is, 0,
+                      sizeof atomics / sizeof *atomics);
   tcase_add_test(tcase, test_a_text_may_end_in_a_nul);
   tcase_add_loop_test(tcase, test_bad_text_is_told_with_its_line, 0, TEXTS);
   suite_add_tcase(suite, tcase);

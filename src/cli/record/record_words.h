@@ -4,8 +4,6 @@
 
 // A table on stderr: kernels, how they were launched, how often.
 void record_print_launches(Arena *arena, const RecordOutcome *outcome);
-// "add<float>(float*, int)" of "_Z3addIfEvPT_i"; the name itself where nothing here takes it apart.
-const char *record_demangled(Arena *arena, const char *symbol);
 // For a line of a table: "void reduce<512, Op<…> >" of "void reduce<512, Op<bool, and_kernel>
 // >(Op)".
 const char *record_short_name(Arena *arena, const char *name);

@@ -256,7 +256,8 @@ void ptx_tally_set_groups(PtxTally *tally, int pc, PtxGrouping grouping) {
 
 void ptx_tally_innermost(PtxTally *tally) { tally->innermost = true; }
 
-int ptx_tally_row(const PtxTally *tally, int loc) {
+// The place whose line a place is shown at.
+static int ptx_tally_row(const PtxTally *tally, int loc) {
   return tally->innermost || loc < 0 ? loc : ptx_own_loc(tally->module, loc);
 }
 

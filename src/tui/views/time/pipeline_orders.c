@@ -124,12 +124,6 @@ static const SearchResult *found_by(const PipelineOrders *o) {
 
 int orders_count(const PipelineOrders *o) { return found_by(o) ? found_by(o)->n_steps : 0; }
 
-int orders_stmt(const PipelineOrders *o, int step) {
-  const SearchResult *r = found_by(o);
-  if (!r || step < 0 || step >= r->n_steps) return -1;
-  return search_event(o->answer.search, r->step[step].process, r->step[step].at)->tag;
-}
-
 // ---- the picture --------------------------------------------------------------------------------
 
 static void draw_verdict(Canvas *canvas, Rect in, const PipelineOrders *o) {

@@ -25,6 +25,5 @@ void orders_give_up(PipelineOrders *orders);
 bool orders_is_under_way(const PipelineOrders *orders);
 // Without waiting; true: something is there that was not when it was asked for last.
 bool orders_poll(PipelineOrders *orders);
-int orders_count(const PipelineOrders *orders);           // steps of a witness; 0: there is none
-int orders_stmt(const PipelineOrders *orders, int step);  // the number of its statement; -1: none
+int orders_count(const PipelineOrders *orders);  // steps of a witness; 0: there is none
 void orders_draw(Canvas *canvas, Rect in, const PipelineOrders *orders, int step);

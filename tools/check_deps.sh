@@ -48,6 +48,15 @@ for folder in $order; do
   done
 done
 
+# A header that only one other file includes, of its own folder, makes a reader hop: those that there are stay few.
+siblings_most=31
+siblings=$(grep -roE --include='*.[ch]' --include='*.def' --include='*.form' '^ *# *include "[^"]+\.h"' src |
+  sed 's|:[^"]*"| src/|; s|"$||' | awk '
+    { own = $2; sub(/h$/, "c", own); if ($1 != own) { n[$2]++; by[$2] = $1 } }
+    END { for (h in n) { a = h; b = by[h]; sub(/[^\/]*$/, "", a); sub(/[^\/]*$/, "", b); if (n[h] == 1 && a == b) print h } }' | sort)
+[ "$(echo "$siblings" | wc -l)" -le $siblings_most ] || say "more than $siblings_most headers have one reader beside them: join one
+$siblings"
+
 # Inside a folder the same holds between its rooms: a file includes headers of its own room and of
 # those before it. What lies in no room stands above all of them: no room includes it.
 rooms() {

@@ -1,5 +1,5 @@
 // Rows of the table of launches → text.
-#include "cli/record/record_words.h"
+#include "cli/record/record_run.h"
 
 #include <dlfcn.h>
 #include <inttypes.h>

@@ -1,9 +1,9 @@
 // Inside the interpreter: what a run keeps, and what its files ask of each other.
 //
 // Included by interp*.c and the families' files in model/ops only. How a kernel looks once it is
-// compiled: interp_code.h.
+// compiled, and what is remembered of memory: interp_code.h.
 #pragma once
-#include "model/interp/interp_memory.h"
+#include "model/interp/interp_code.h"
 #include "model/ir/buffer.h"
 #include "model/words/formats.h"
 

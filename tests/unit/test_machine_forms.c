@@ -234,6 +234,7 @@ START_TEST(a_form_gives_each_lane_its_value) {
   const char *code = arena_printf(arena, "%s%s%s", before, forms[_i].code, behind);
   const PtxModule *module = machine_case_read(arena, cubin, n, listing_of(code), NULL, &diags);
   ck_assert_msg(module != NULL, "%s", diags_text(arena, &diags));
+  ck_assert(str_starts(module->source, "/*0000*/ S2R R1, SR_TID.Y"));
   const OpenCase c = open_case_load_module(arena, K01, module);
   const PtxOutcome outcome = ptx_machine_run(c.machine, 0, 0, 0);
   const PtxFinding *f = ptx_machine_findings(c.machine) ? ptx_machine_finding(c.machine, 0) : NULL;

@@ -381,6 +381,21 @@ START_TEST(test_findings_of_one_line_are_one) {
 }
 END_TEST
 
+// Four lines, one after the other and again: each stays one finding, with both of its times.
+START_TEST(test_findings_of_lines_by_turns_are_one_each) {
+  Str body = str_new(arena);
+  str_add(&body, "mov.u32 %r1, s;\n");
+  for (int i = 0; i < 12; i++)
+    str_printf(&body, ".loc 1 %d 1\nst.shared.u32 [%%r1+%d], %%t;\n", 4 + i % 4, 4 * i);
+  const PtxKernel k = ptx_kernel_run(arena, ptx_kernel_text(arena, body.text), NULL, 64, in);
+  ck_assert_int_eq(count_kind(&k, PTX_FINDING_RACE), 4);
+  const int count = (int)ptx_machine_finding(k.machine, 0)->count;
+  ck_assert_int_eq(count % 3, 0);
+  for (int i = 0; i < 4; i++)
+    ck_assert_int_eq((int)ptx_machine_finding(k.machine, i)->count, count);
+}
+END_TEST
+
 // Without source lines each line of PTX is one: more of them than are kept, what stopped the block
 // all the same, and how often the others were.
 START_TEST(test_what_stopped_a_block_is_kept) {
@@ -625,6 +640,7 @@ Suite *suite_open_run(void) {
   tcase_add_test(tcase, test_wmma_multiplies_and_is_not_counted);
   tcase_add_loop_test(tcase, test_the_least_is_never_above_the_count, 0, WIDTHS);
   tcase_add_test(tcase, test_findings_of_one_line_are_one);
+  tcase_add_test(tcase, test_findings_of_lines_by_turns_are_one_each);
   tcase_add_test(tcase, test_what_stopped_a_block_is_kept);
   tcase_add_test(tcase, test_a_kernel_has_the_variables_that_it_names);
   tcase_add_test(tcase, test_a_call_leaves_the_callers_registers);

@@ -88,7 +88,7 @@ VALUE(three_down, lane < 29 ? lane + 3 : lane)
 VALUE(butterfly, lane ^ 5)
 VALUE(up_in_eights, lane % 8 < 2 ? lane : lane - 2)
 VALUE(of_lane_6, 6)
-VALUE(packed, (lane < 5) | (lane >= 3) << 1)
+VALUE(packed, (lane < 5 ? 1u : 0u) + (lane >= 3 ? 2u : 0u))
 VALUE(unpacked, lane >> 1 & 1)
 
 static const struct {

@@ -185,6 +185,29 @@ START_TEST(test_each_warp_knows_its_block) {
 }
 END_TEST
 
+START_TEST(test_each_block_has_room_for_mbarriers) {
+  const PtxKernel k =
+      run("mov.u32 %r0, 0;\nLOOP: mad.lo.u32 %r1, %r0, 8, %r28;\n"
+          "@%p31 mbarrier.init.shared.b64 [%r1], 1;\nadd.u32 %r0, %r0, 1;\n"
+          "setp.lt.u32 %p0, %r0, 100;\n@%p0 bra LOOP;\n" SYNC);
+  ck_assert_msg(k.outcome == PTX_DONE && ptx_machine_findings(k.machine) == 0, "%s",
+                ptx_machine_findings(k.machine) ? ptx_machine_finding(k.machine, 0)->text : "");
+}
+END_TEST
+
+START_TEST(test_a_block_above_maxntid_says_how_many) {
+  Diags diags = diags_new(arena);
+  static const char text[] =
+      ".version 8.0\n.target sm_90\n.address_size 64\n"
+      ".visible .entry k() .maxntid 64, 1, 1 { ret; }\n";
+  const PtxModule *module = ptx_module_read(arena, text, strlen(text), "k.ptx", &diags);
+  ck_assert_msg(module != NULL, "%s", diags_text(arena, &diags));
+  const PtxLaunch launch = {.grid = {1, 1, 1}, .block = {8, 3, 4}};
+  ck_assert_ptr_null(ptx_machine_new(arena, module, &module->functions[0], &launch, &diags));
+  ck_assert_str_eq(diags.first->text, "block: 96 threads, the kernel takes at most 64 (.maxntid)");
+}
+END_TEST
+
 START_TEST(test_what_lies_in_another_block_is_not_counted) {
   const PtxKernel k = run(PUT SYNC GET SYNC);
   const PtxLines *lines = ptx_tally_lines(arena, k.tally);
@@ -222,6 +245,8 @@ Suite *suite_open_cluster(void) {
   tcase_add_loop_test(tcase, test_a_mistake_across_blocks_is_named, 0, WRONG);
   tcase_add_test(tcase, test_a_rank_that_is_not_there_is_of_its_lane);
   tcase_add_test(tcase, test_each_warp_knows_its_block);
+  tcase_add_test(tcase, test_each_block_has_room_for_mbarriers);
+  tcase_add_test(tcase, test_a_block_above_maxntid_says_how_many);
   tcase_add_test(tcase, test_what_lies_in_another_block_is_not_counted);
   tcase_add_test(tcase, test_a_cluster_that_makes_no_grid_is_refused);
   suite_add_tcase(suite, tcase);

@@ -138,7 +138,7 @@ const KernelCode *interp_compile(Arena *arena, const Program *program, int kerne
 
 // ---- what is remembered of accesses ------------------------------------------------------------
 
-// What is done with it: interp_order.c and interp_shadow.c.
+// interp_order.c and interp_shadow.c work on it.
 // One access. `block` counts clusters where blocks run together, `thread` the threads of all of its
 // blocks. Epochs count barriers, arrivals at mbarriers and landings: they grow through the
 // whole life of a machine, over blocks, kernels and runs, so nothing is ever cleared.

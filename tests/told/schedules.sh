@@ -1,4 +1,4 @@
-# What is read off a schedule: resources and limits, rules, the data of each view.
+# Readings of a schedule: limits, rules, the data of each view.
 for state in fp32/padded,M=1000,N=600,K=203 hgemm/ldmatrix,GROUP_M=4 hopper/consumers,M=1111 attention/causal blackwell/pair \
   fp32/splitk_1 scaled/mxf4; do
   for view in banks grid tiles; do told show $view -k $state --format json; done

@@ -1,4 +1,4 @@
-# What the suites told_… run: each script here asks gemmview, and tests/golden/told holds the answers.
+# Helper of the suites told_NAME: each script here asks gemmview, and tests/golden/told holds the answers.
 #
 #   told ARGUMENTS    the command, its status and what it says, an object a line; of more than 16 lines the rest by its sum;
 #                     without what was measured, and fractions to six digits

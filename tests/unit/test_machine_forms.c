@@ -124,7 +124,7 @@ static const struct {
     // its own.
     {"MOV R5, 0xffffffff;IADD3 R6, P0, P1, R5, R5, R0;IADD3.X R4, RZ, RZ, RZ, P0, P1;",
      two_carries},
-    // Of -x the complement and one, in a pair too.
+    // A negated operand is its complement and one, in a pair too.
     {"MOV R8, 0x5;MOV R9, RZ;MOV R6, 0x3;IMAD.WIDE R12, R0, R6, -R8;MOV R4, R12;",
      three_times_less_5},
     {"MOV R8, 0x5;MOV R9, RZ;MOV R6, 0x3;IMAD.WIDE R12, R0, R6, -R8;MOV R4, R13;",
@@ -144,7 +144,7 @@ static const struct {
     {"LOP3.LUT R5, R0, 0x3, RZ, 0xc0, !PT;MATCH.ANY R4, R5;", same_bits},
     {"MOV R5, 0x3;MATCH.ALL PT, R4, R5;", all_alike},
     {"MOV R5, 0x3;MATCH.ALL PT, R4, R0;", not_alike},
-    // Who of the warp says yes.
+    // Lanes of the warp that say yes.
     {"ISETP.LT.AND P0, PT, R0, 0x5, PT;VOTE.ANY R4, PT, P0;", first_five},
     {"ISETP.LT.AND P0, PT, R0, 0x1f, PT;MOV R10, 0x1;VOTE.ALL R5, P1, P0;SEL R4, R10, RZ, P1;",
      whether_all},

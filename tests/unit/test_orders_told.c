@@ -1,4 +1,4 @@
-// What a search over every order says of each fault that can be put into a rung, word by word: the
+// A search over every order tells of each fault that can be put into a rung, word by word: the
 // verdict, how many states it looked at, the end of the shortest order, its cause and its cure
 // (tests/golden/orders). The number of states is part of it: a search that looks at more, or at
 // fewer, decides otherwise which orders are alike.

@@ -138,10 +138,10 @@ const KernelCode *interp_compile(Arena *arena, const Program *program, int kerne
 
 // ---- what is remembered of accesses ------------------------------------------------------------
 
-// interp_order.c and interp_shadow.c work on it.
-// One access. `block` counts clusters where blocks run together, `thread` the threads of all of its
-// blocks. Epochs count barriers, arrivals at mbarriers and landings: they grow through the
-// whole life of a machine, over blocks, kernels and runs, so nothing is ever cleared.
+// One access; interp_order.c and interp_shadow.c work on what is remembered. `block` counts
+// clusters where blocks run together, `thread` the threads of all of its blocks. Epochs count
+// barriers, arrivals at mbarriers and landings: they grow through the whole life of a machine, over
+// blocks, kernels and runs, so nothing is ever cleared.
 typedef struct Touch {
   uint32_t epoch, block;
   uint16_t thread, code;

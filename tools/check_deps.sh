@@ -25,6 +25,12 @@ hits=$(grep -rnE --include='*.[ch]' '^ *# *include "features/' src | grep -v '^s
 [ -z "$hits" ] || say "only a table takes in what a feature has:
 $hits"
 
+for name in $(sed -nE 's/^ATTRIBUTE\(([a-z_0-9]+),.*/\1/p' src/features/*/model/attribute.def); do
+  hits=$(grep -rnE --include='*.[ch]' "op(->|\.)$name\b" src | grep -v '^src/features/' || true)
+  [ -z "$hits" ] || say "a feature's attribute is asked for outside of it:
+$hits"
+done
+
 allowed=''
 for folder in $order; do
   allowed="$allowed $folder"
@@ -41,6 +47,15 @@ for folder in $order; do
     [ -f "src/$line" ] || say "src/$folder includes \"$line\", which does not exist"
   done
 done
+
+# A header that only one other file includes, of its own folder, makes a reader hop: those that there are stay few.
+siblings_most=31
+siblings=$(grep -roE --include='*.[ch]' --include='*.def' --include='*.form' '^ *# *include "[^"]+\.h"' src |
+  sed 's|:[^"]*"| src/|; s|"$||' | awk '
+    { own = $2; sub(/h$/, "c", own); if ($1 != own) { n[$2]++; by[$2] = $1 } }
+    END { for (h in n) { a = h; b = by[h]; sub(/[^\/]*$/, "", a); sub(/[^\/]*$/, "", b); if (n[h] == 1 && a == b) print h } }' | sort)
+[ "$(echo "$siblings" | wc -l)" -le $siblings_most ] || say "more than $siblings_most headers have one reader beside them: join one
+$siblings"
 
 # Inside a folder the same holds between its rooms: a file includes headers of its own room and of
 # those before it. What lies in no room stands above all of them: no room includes it.

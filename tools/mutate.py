@@ -3,11 +3,15 @@
 
     tools/mutate.py --count 300 --seed 1      (make mutate N=300 SEED=1)
 
-A mutant is one source file with one token replaced: `<` by `<=`, `+` by `-`, 4 by 5. It is compiled in a copy of the
-tree, build/mutate, and the suites that tools/mutate.suites names for its file are run, the nearest first. A mutant is
-caught when a suite fails, crashes, or takes more CPU time than ten times what it took before. Mutants that do not
-compile, or whose object code is that of the original, are replaced by others: no test can tell them. So are those that
-tools/mutate.equal lists with the reason why they compute the same.
+A mutant is one source file with one token replaced: `<` by `<=`, `+` by `-`, 4 by 5. build/mutate is a copy of the
+tree with its tests built. The mutant's object is compiled into a folder of its own there, as make would compile it, and
+linked with the objects of the copy; what else make would link anew is linked, too. The suites that tools/mutate.suites
+names for its file are run, the nearest first, of several the quickest first, each up to its first check that fails. As
+many mutants as there are processors are judged at a time (--jobs).
+
+A mutant is caught when a suite fails, crashes, or takes more CPU time than four times what it took before. Mutants that
+do not compile, or whose object code is that of the original, are replaced by others: no test can tell them. So are
+those that tools/mutate.equal lists with the reason why they compute the same.
 
 Survivors are listed as FILE:LINE:COLUMN with both tokens and the line. The last line is `caught X of Y`; the exit
 status is 1 when X is less than 85 % of Y.
@@ -15,6 +19,7 @@ status is 1 when X is less than 85 % of Y.
 Example: `if (lane < 32)` of src/banks/engine/bank.c gives `if (lane <= 32)` and `if (lane < 33)`.
 """
 import argparse
+import concurrent.futures
 import os
 import random
 import re
@@ -23,11 +28,14 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
+import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 COPY = os.path.join(ROOT, "build", "mutate")
-ORIGINAL = "build/original"  # the programs without a mutant
 ENOUGH = 0.85
+DRIVER = "build/driver/"  # the library that stands in for a driver: only these suites load it
+DRIVER_SUITES = {"record", "open_record"}
 # Files that make test compiles unguarded for its speed: a mutant there is compiled under the sanitizers, the rest stays fast.
 UNGUARDED = ("src/order/", "src/ptx/run/")
 
@@ -109,28 +117,61 @@ def copy_tree():
                     os.remove(here)
 
 
-def build(target, *variables, quiet=True):
-    command = ["make", "-s", "CC=" + os.environ.get("CC", "gcc"), *variables, target]
-    done = subprocess.run(command, cwd=COPY, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    if done.returncode and not quiet:
+def make(*arguments):
+    return subprocess.run(["make", "CC=" + os.environ.get("CC", "gcc"), *arguments, "test-build"], cwd=COPY,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def build():
+    done = make("-s", f"-j{os.cpu_count()}")
+    if done.returncode:
         sys.exit("mutate: the tree does not build:\n" + done.stdout[-2000:])
-    return done.returncode == 0
 
 
-def limited(seconds):
-    def set_limit():
+def commands_for(path, variables, driver):
+    """[(target, command)] that make would run if this source were new, the object first; those of the library that
+    stands in for a driver only on demand."""
+    found = []
+    for line in make("-n", "V=1", "-W", path, *variables).stdout.replace("\\\n", " ").split("\n"):
+        target = re.search(r"(?: -o |ar rcs )(\S+)", line)
+        if target and (driver or DRIVER not in line):
+            found.append((target.group(1), line.replace(" -MMD -MP", "")))
+    own = "build/asan/" + path[:-2] + ".o"
+    return sorted(found, key=lambda command: command[0] != own)
+
+
+def moved(command, path, targets, folder):
+    """The command with the source and the targets in a folder of their own."""
+    names = "|".join(map(re.escape, [path, *targets]))
+    return re.sub(rf"(?<![\w./])({names})(?![\w.])", lambda name: f"{folder}/{name.group()}", command)
+
+
+def done_well(command):
+    return subprocess.run(command, shell=True, cwd=COPY, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
+
+
+def run(suite, seconds, programs):
+    """Whether the suite passes, no process of it taking more CPU seconds than that, and the seconds that all took."""
+    def begin():
+        os.setsid()
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-    return set_limit
-
-
-def run(suites, seconds, programs="build/asan"):
-    """Whether the suites pass within so many seconds of CPU each, and the CPU seconds that they took."""
-    env = dict(os.environ, GEMMVIEW=programs + "/gemmview", CK_DEFAULT_TIMEOUT=str(seconds * 10), TEST_STOP="1")
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run([programs + "/unit", *suites], cwd=COPY, env=env, stdout=subprocess.DEVNULL,
-                          stderr=subprocess.DEVNULL, preexec_fn=limited(seconds))
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return done.returncode == 0, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    env = dict(os.environ, GEMMVIEW=programs + "/gemmview", TEST_STOP="1", TEST_JOBS="1")
+    child = subprocess.Popen([programs + "/unit", suite], cwd=COPY, env=env, stdin=subprocess.DEVNULL,
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=begin)
+    given_up = time.monotonic() + 60 + 20 * seconds  # for what waits, and takes no CPU
+    while True:
+        pid, status, used = os.wait4(child.pid, os.WNOHANG)
+        if pid or time.monotonic() > given_up:
+            break
+        time.sleep(0.01)
+    child.returncode = status  # it is waited for here, not by Popen
+    try:
+        os.killpg(child.pid, signal.SIGKILL)  # what a suite that stopped has left behind
+    except ProcessLookupError:
+        pass
+    if not pid:
+        _, status, used = os.wait4(child.pid, 0)
+    return bool(pid) and status == 0, used.ru_utime + used.ru_stime
 
 
 def read(path):
@@ -143,60 +184,67 @@ class Mutants:
         self.random = random.Random(seed)
         self.table = read_table()
         self.equal = read_equal()
-        self.limits = {}
-        self.sites = [(path, *site) for path in self.sources() for site in replacements(self.text(path))]
+        self.took = {}
+        self.commands = {}
+        self.originals = {}
+        self.asking = threading.Lock()
+        self.texts = {path: read(os.path.join(ROOT, path)).decode() for path in self.sources()}
+        self.sites = [(path, *site) for path, text in self.texts.items() for site in replacements(text)]
 
     def sources(self):
         found = subprocess.run(["git", "ls-files", "src"], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
         return [path for path in found.stdout.split() if path.endswith(".c") and suites_of(path, self.table)]
 
-    def text(self, path):
-        return read(os.path.join(ROOT, path)).decode()
+    def seconds(self, suite):
+        """What it takes without a mutant, which is asked when it is first wanted."""
+        with self.asking:
+            if suite not in self.took:
+                passed, self.took[suite] = run(suite, 600, "build/asan")
+                if not passed:
+                    sys.exit("mutate: without a mutant this suite fails: " + suite)
+            return self.took[suite]
 
-    def limit(self, suites):
-        """Ten times what they take without a mutant, which is asked when they are first wanted."""
-        key = tuple(suites)
-        if key not in self.limits:
-            passed, took = run(suites, 600, ORIGINAL)
-            if not passed:
-                sys.exit("mutate: without a mutant these suites fail: " + " ".join(suites))
-            self.limits[key] = int(10 * took) + 5
-        return self.limits[key]
-
-    def is_caught(self, path):
+    def is_caught(self, path, programs):
         for suites in suites_of(path, self.table):
-            if not run(suites, self.limit(suites))[0]:
-                return True
+            for suite in sorted(suites, key=self.seconds):
+                if not run(suite, int(4 * self.seconds(suite)) + 3, programs)[0]:
+                    return True
         return False
+
+    def made(self, path, text, folder):
+        """Puts the text in the place of the file and compiles it; (None when it does not compile or the bytes of the
+        object, the commands that are left)."""
+        if path not in self.commands:
+            driver = any(DRIVER_SUITES & set(suites) for suites in suites_of(path, self.table))
+            self.commands[path] = commands_for(path, ["HOT=-O3"] if path.startswith(UNGUARDED) else [], driver)
+        targets = [target for target, _ in self.commands[path]]
+        left = [moved(command, path, targets, folder) for _, command in self.commands[path]]
+        shutil.rmtree(os.path.join(COPY, folder), ignore_errors=True)
+        for name in [path, *targets]:
+            os.makedirs(os.path.dirname(os.path.join(COPY, folder, name)), exist_ok=True)
+        with open(os.path.join(COPY, folder, path), "w") as file:
+            file.write(text)
+        compiled = done_well(left[0])
+        return read(os.path.join(COPY, folder, targets[0])) if compiled else None, left[1:]
 
     def judge(self, site):
         """None when no test could tell the mutant, else whether the suites caught it."""
         path, begin, end, new = site
-        text = self.text(path)
+        text = self.texts[path]
         if self.judged_by(site) in self.equal:
             return None
-        target = os.path.join(COPY, path)
-        made = "build/asan/" + path[:-2] + ".o"
-        guarded = ["HOT=-O3"] if path.startswith(UNGUARDED) else []
-        if guarded:
-            os.utime(target)
-            build(made, *guarded)
-        original = read(os.path.join(COPY, made))
-        try:
-            with open(target, "w") as file:
-                file.write(text[:begin] + new + text[end:])
-            if not build(made, *guarded) or read(os.path.join(COPY, made)) == original:
-                return None
-            if not build("test-build"):
-                return None
-            return self.is_caught(path)
-        finally:
-            with open(target, "w") as file:
-                file.write(text)
+        folder = f"build/mutants/{threading.get_native_id()}"
+        place = (path, folder)  # an object knows where its source was
+        if place not in self.originals:
+            self.originals[place] = self.made(path, text, folder)[0]
+        code, left = self.made(path, text[:begin] + new + text[end:], folder)
+        if code is None or code == self.originals[place] or not all(map(done_well, left)):
+            return None
+        return self.is_caught(path, folder + "/build/asan")
 
     def place(self, site):
         path, begin, end, new = site
-        text = self.text(path)
+        text = self.texts[path]
         line = text.count("\n", 0, begin) + 1
         column = begin - (text.rfind("\n", 0, begin) + 1) + 1
         source = text.splitlines()[line - 1].strip()
@@ -205,9 +253,28 @@ class Mutants:
     def judged_by(self, site):
         """The same without line and column, which move: the line of source as the mutant has it."""
         path, begin, end, new = site
-        text = self.text(path)
+        text = self.texts[path]
         after = text.find("\n", end)
         return f"{path}: {text[begin:end]}: {(text[text.rfind(chr(10), 0, begin) + 1:begin] + new + text[end:after]).strip()}"
+
+
+def verdicts(mutants, sites, jobs):
+    """(site, verdict) in the order of the sites, some of them judged ahead."""
+    with concurrent.futures.ThreadPoolExecutor(jobs) as workers:
+        ahead, left = [], iter(sites)
+        try:
+            while True:
+                for site in left:
+                    ahead.append((site, workers.submit(mutants.judge, site)))
+                    if len(ahead) > 2 * jobs:
+                        break
+                if not ahead:
+                    return
+                site, verdict = ahead.pop(0)
+                yield site, verdict.result()
+        finally:
+            for _, verdict in ahead:
+                verdict.cancel()
 
 
 def main():
@@ -215,6 +282,7 @@ def main():
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="a path that the mutated files begin with")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="mutants judged at a time")
     parser.add_argument("--list", action="store_true", help="say what would be changed, and change nothing")
     given = parser.parse_args()
     mutants = Mutants(given.seed)
@@ -224,26 +292,22 @@ def main():
         for site in sites[:given.count]:
             print(mutants.place(site))
         return 0
-    # Ended from outside, too, it puts back what it changed, waits for what it started, and says how far it came.
+    # Ended from outside, too, it waits for what it started, and says how far it came.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(2))
     copy_tree()
-    build("test-build", quiet=False)
-    os.makedirs(os.path.join(COPY, ORIGINAL), exist_ok=True)
-    for name in ("unit", "gemmview"):
-        shutil.copy(os.path.join(COPY, "build/asan", name), os.path.join(COPY, ORIGINAL, name))
+    build()
     caught = tried = 0
     try:
-        for site in sites:
-            if tried == given.count:
-                break
-            verdict = mutants.judge(site)
+        for site, verdict in verdicts(mutants, sites, given.jobs):
             if verdict is None:
                 continue
             tried += 1
             caught += verdict
             if not verdict:
                 print("survived", mutants.place(site), flush=True)
-    finally:  # ended from outside it says how far it came
+            if tried == given.count:
+                break
+    finally:
         print(f"caught {caught} of {tried}", flush=True)
     return 0 if tried and caught >= ENOUGH * tried else 1
 

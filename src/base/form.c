@@ -172,8 +172,9 @@ static void write_members(const Walk *walk, const Form *form, const void *it, co
   for (int i = 0; i < form->n; i++) write_member(walk, &form->field[i], &values[i], it);
 }
 
-void form_members(JsonWriter *writer, Arena *arena, const Form *form, const void *it,
-                  const void *in) {
+// Its members, into the object that is open.
+static void form_members(JsonWriter *writer, Arena *arena, const Form *form, const void *it,
+                         const void *in) {
   const Walk walk = {writer, arena, in};
   write_members(&walk, form, it, NULL);
 }

@@ -140,9 +140,6 @@ enum { FORM_FIELDS_MAX = 128 };
 
 // The object with its braces; null where `it` is NULL.
 void form_write(JsonWriter *writer, Arena *arena, const Form *form, const void *it, const void *in);
-// Its members, into the object that is open.
-void form_members(JsonWriter *writer, Arena *arena, const Form *form, const void *it,
-                  const void *in);
 // {"schema":"gemmview/1", members}: a whole document; the other one with the end of the line.
 void form_write_document(JsonWriter *writer, Arena *arena, const Form *form, const void *it,
                          const void *in);

@@ -126,4 +126,3 @@ void json_member_string(JsonWriter *writer, const char *key, const char *text);
 void json_member_int(JsonWriter *writer, const char *key, int64_t value);
 void json_member_double(JsonWriter *writer, const char *key, double value);
 void json_member_bool(JsonWriter *writer, const char *key, bool value);
-void json_member_null(JsonWriter *writer, const char *key);

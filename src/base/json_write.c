@@ -158,8 +158,3 @@ void json_member_bool(JsonWriter *w, const char *key, bool value) {
   json_key(w, key);
   json_put_bool(w, value);
 }
-
-void json_member_null(JsonWriter *w, const char *key) {
-  json_key(w, key);
-  json_put_null(w);
-}

@@ -134,7 +134,6 @@ typedef struct Engine {
 
 // ---- clock_units.c: what instructions set going -------------------------------------------------
 
-void engine_open(Engine *e, int warp, int scoreboard, double at, ClockCause reason);
 // Carries out all that is due at this clock.
 void engine_let_happen(Engine *e);
 // The instruction of the warp is carried out, but for the way that the warp goes on.

@@ -69,7 +69,7 @@ static void note_open(Engine *e, int warp, int scoreboard, ClockCause reason) {
   w->opener[scoreboard] = w->pc;
 }
 
-void engine_open(Engine *e, int warp, int scoreboard, double at, ClockCause reason) {
+static void engine_open(Engine *e, int warp, int scoreboard, double at, ClockCause reason) {
   if (scoreboard >= SASS_SCOREBOARDS) return;
   note_open(e, warp, scoreboard, reason);
   close_at(e, warp, scoreboard, at);

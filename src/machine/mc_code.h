@@ -122,4 +122,3 @@ typedef struct McPlan {
 // *why.
 const char *mc_plan(McPlan *plan, const McLine *line, uint64_t low, uint64_t high, McStep *out,
                     const char **why);
-PtxArg mc_fixed(McPlan *plan, McFixed value);

@@ -10,7 +10,7 @@ enum { ZERO = ~PTX_SPECIAL_zero, SINK = ~PTX_SPECIAL_sink };
 static bool is_letter(char c, const char *of) { return c && strchr(of, c); }
 static bool writes(char letter) { return is_letter(letter, "dpbe"); }
 
-PtxArg mc_fixed(McPlan *plan, McFixed value) {
+static PtxArg mc_fixed(McPlan *plan, McFixed value) {
   for (int i = 0; i < plan->n_fixed; i++) {
     const McFixed *f = &plan->fixed[i];
     if (f->is_number == value.is_number && f->bank == value.bank && f->value == value.value)

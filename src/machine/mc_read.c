@@ -19,12 +19,6 @@ const McWord *mc_word_of(const McLine *line, const char *class) {
   return NULL;
 }
 
-bool mc_line_has(const McLine *line, const char *word) {
-  for (int i = 0; i < line->n_words; i++)
-    if (mc_listed(word, line->words[i].text, line->words[i].length)) return true;
-  return false;
-}
-
 static const char *read_name(Arena *arena, const char *at, McLine *out) {
   size_t n = strcspn(at, ". ;");
   out->name = arena_strndup(arena, at, n);

@@ -57,4 +57,3 @@ typedef struct McLine {
 const char *mc_read(Arena *arena, const char *text, McLine *out);
 // The modifier of that class; NULL: it has none.
 const McWord *mc_word_of(const McLine *line, const char *class);
-bool mc_line_has(const McLine *line, const char *word);

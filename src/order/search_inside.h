@@ -102,13 +102,11 @@ static inline bool search_is_instant(const SearchAccess *a) {
 
 // search_index.c
 void search_make_index(Search *search);
-bool search_places_overlap(const SearchPlace *a, const SearchPlace *b);
 
 // search_step.c: a process's next event. `other`: the two of a conflict.
 void search_start(const Search *search, SearchState *state);
 bool search_can_step(const Search *search, SearchState *state, int process);
 SearchFault search_step(const Search *search, SearchState *state, int process, int conflict[2]);
-bool search_block_has_ended(const Search *search, const SearchState *state, int rank);
 
 // search_cure.c: of the mbarrier at which a process waits for ever, by the event with that tag.
 const char *search_cure_deadlock(Search *search, const OrderPhases *phases, int bar, int process,

@@ -19,7 +19,7 @@ bool search_can_step(const Search *search, SearchState *s, int process) {
   return order_phases_passes(&search_phases(search, s)[e->object], e->bit);
 }
 
-bool search_block_has_ended(const Search *search, const SearchState *s, int rank) {
+static bool search_block_has_ended(const Search *search, const SearchState *s, int rank) {
   if (search->cut) return false;
   for (int p = 0; p < search->n_processes; p++)
     if (!search->process[p].agent && search->process[p].rank == rank &&

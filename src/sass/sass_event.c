@@ -1,5 +1,5 @@
 // One instruction's fields → the operands that say which barrier it is about.
-#include "sass/sass_event.h"
+#include "sass/sass_run.h"
 
 #include "sass/sass_eval.h"
 

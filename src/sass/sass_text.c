@@ -34,15 +34,6 @@ const char *sass_text(Arena *arena, const SassInst *inst) {
   return out.text;
 }
 
-// ptxas ends a kernel with a branch to itself and NOPs.
-bool sass_is_padding(const SassCode *code, int at) {
-  for (int i = at; i < code->n; i++) {
-    const SassInst *inst = &code->inst[i];
-    if (inst->target != i && !str_equal(inst->opcode->name, "NOP")) return false;
-  }
-  return true;
-}
-
 static char board(int scoreboard) {
   return scoreboard < SASS_SCOREBOARDS ? (char)('0' + scoreboard) : '-';
 }

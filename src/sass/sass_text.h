@@ -8,8 +8,6 @@
 #include "sass/sass_code.h"
 
 const char *sass_text(Arena *arena, const SassInst *inst);
-// Whether the instruction is only padding behind a kernel's end, from `at` on.
-bool sass_is_padding(const SassCode *code, int at);
 
 // A control word as listings show it, piece by piece.
 typedef struct SassControl {

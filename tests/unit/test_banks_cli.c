@@ -74,6 +74,15 @@ START_TEST(a_conflict_is_written_anew) {
   ck_assert_ptr_nonnull(strstr(out, "\"layouts\":[{\"layout\":\"swizzle:5,2,5\""));
   ck_assert_int_eq(RUN("--op", "lds32", "--unit", "f3", "--addr", "lane"), 2);
   ck_assert_ptr_nonnull(strstr(err, "nearest: f32"));
+  ck_assert_int_eq(RUN("--op", "ldg32", "--unit", "f3", "--addr", "lane"), 2);
+  ck_assert_ptr_nonnull(strstr(err, "nearest: f32"));
+}
+END_TEST
+
+// The unit was heeded in shared memory alone: lane 1 lay at byte 1 of global memory.
+START_TEST(an_expression_of_global_memory_has_a_unit) {
+  ck_assert_int_eq(RUN("--op", "ldg32", "--unit", "f64", "--addr", "lane", "--json"), 0);
+  ck_assert_ptr_nonnull(strstr(out, "\"sectors\":8,\"ideal\":4,\"line_count\":2"));
 }
 END_TEST
 
@@ -253,6 +262,7 @@ Suite *suite_banks_cli(void) {
   Suite *suite = suite_create("banks_cli");
   TCase *cli = tcase_create("cli");
   tcase_add_test(cli, a_conflict_is_written_anew);
+  tcase_add_test(cli, an_expression_of_global_memory_has_a_unit);
   tcase_add_test(cli, one_access_as_text_and_json);
   tcase_add_test(cli, bad_calls_are_usage);
   tcase_add_test(cli, a_line_without_end_is_refused);

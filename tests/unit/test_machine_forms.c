@@ -33,6 +33,64 @@ static uint32_t most(uint32_t lane) { return lane - lane + 28; }
 static uint32_t first_alone(uint32_t lane) { return lane == 7; }
 static uint32_t upper_word(uint32_t lane) { return 0xfffffffe + (lane >= 31); }
 
+#define VALUE(name, value)              \
+  static uint32_t name(uint32_t lane) { \
+    (void)lane;                         \
+    return value;                       \
+  }
+VALUE(two_carries, 1 + (lane >= 2))
+VALUE(three_times_less_5, 3 * lane - 5)
+VALUE(upper_of_three_times_less_5, lane < 2 ? 0xffffffff : 0)
+VALUE(less_lane, 100 - lane)
+VALUE(with_carry, 5 * lane + 7 + (lane < 5))
+VALUE(carry_of_x, lane >= 9)
+VALUE(shifted_sum, 8 * lane + 3)
+VALUE(upper_shifted, (3u << 4 | lane >> 1) + 9)
+VALUE(carry_of_lea, lane >= 16)
+VALUE(same_bits, 0x11111111u << (lane & 3))
+VALUE(all_alike, 0xffffffffu)
+VALUE(not_alike, 0)
+VALUE(first_five, 0x1f)
+VALUE(whether_all, 0)
+VALUE(whether_any, 1)
+VALUE(xored, lane ^ 0x35 ^ 0x1c3)
+VALUE(and_or_not, (lane & 0x35) | ~0x1c3u)
+VALUE(bit_left, (lane & 6) != 0)
+VALUE(between, lane >= 5 && lane < 9)
+VALUE(outside, lane < 5 || lane >= 9)
+VALUE(shifted_left, lane << 9)
+VALUE(come_in, 0x30u | lane >> 1)
+VALUE(to_the_right, (lane << 27 >> 4) | 3u << 28)
+VALUE(with_a_sign, (uint32_t)((int32_t)(lane << 27) >> 3))
+VALUE(below_zero, lane < 6)
+VALUE(above_all, lane < 6)
+VALUE(not_both, lane != 3 && lane != 4)
+VALUE(either, lane == 3 || lane == 4)
+VALUE(the_other_one, lane > 4)
+VALUE(pair_below, lane < 7)
+VALUE(at_most_9, lane < 9 ? lane : 9)
+VALUE(at_least_9, lane > 9 ? lane : 9)
+VALUE(unsigned_most, lane < 6 ? lane - 6 : 9 < lane - 6 ? lane - 6 : 9)
+VALUE(sum_at_most, lane + 4 < 20 ? lane + 4 : 20)
+VALUE(bits_set, (uint32_t)__builtin_popcount(lane * 0x55u))
+VALUE(highest, lane ? 31 - (uint32_t)__builtin_clz(lane) : 0xffffffff)
+VALUE(from_the_top, lane ? (uint32_t)__builtin_clz(lane) : 0xffffffff)
+VALUE(five_bits_signed, (uint32_t)((int32_t)(lane << 27) >> 27))
+VALUE(three_bits, lane & 7)
+VALUE(mask_of_three, lane > 29 ? 0xffffffffu << lane : 7u << lane)
+VALUE(bytes_mixed, lane << 24 | 0x332211)
+VALUE(four_products, 5 * lane + 12 + 21 + 32 + 1)
+VALUE(four_signed, lane * 5 - 1 * 6 + 3 * 7 + 4 * 8)
+VALUE(warp_sum, 496)
+VALUE(warp_or, 31)
+VALUE(warp_unsigned_most, 0xffffffff)
+VALUE(three_down, lane < 29 ? lane + 3 : lane)
+VALUE(butterfly, lane ^ 5)
+VALUE(up_in_eights, lane % 8 < 2 ? lane : lane - 2)
+VALUE(of_lane_6, 6)
+VALUE(packed, (lane < 5 ? 1u : 0u) + (lane >= 3 ? 2u : 0u))
+VALUE(unpacked, lane >> 1 & 1)
+
 static const struct {
   const char *code;
   uint32_t (*value)(uint32_t lane);
@@ -62,6 +120,100 @@ static const struct {
     {"ISETP.GE.AND P0, PT, R0, 0x7, PT;MOV R10, 0x1;MOV R4, RZ;ELECT P1, URZ, P0;"
      "SEL R4, R10, RZ, P1;",
      first_alone},
+    // Carries of a sum of three: one for lanes 0 and 1, two from lane 2 on, each by a predicate of
+    // its own.
+    {"MOV R5, 0xffffffff;IADD3 R6, P0, P1, R5, R5, R0;IADD3.X R4, RZ, RZ, RZ, P0, P1;",
+     two_carries},
+    // A negated operand is its complement and one, in a pair too.
+    {"MOV R8, 0x5;MOV R9, RZ;MOV R6, 0x3;IMAD.WIDE R12, R0, R6, -R8;MOV R4, R12;",
+     three_times_less_5},
+    {"MOV R8, 0x5;MOV R9, RZ;MOV R6, 0x3;IMAD.WIDE R12, R0, R6, -R8;MOV R4, R13;",
+     upper_of_three_times_less_5},
+    {"MOV R5, 0x64;IADD3 R4, R5, -R0, RZ;", less_lane},
+    // A product, a sum and a carry.
+    {"ISETP.LT.AND P0, PT, R0, 0x5, PT;MOV R5, 0x7;IMAD.X R4, R0, 0x5, R5, P0;", with_carry},
+    // The carry of that goes on.
+    {"MOV R5, 0xfffffff7;MOV R10, 0x1;IMAD.X R6, P1, R0, 0x1, R5;SEL R4, R10, RZ, P1;", carry_of_x},
+    {"MOV R5, 0x3;LEA R4, R0, R5, 0x3;", shifted_sum},
+    // The upper word of a pair moved left by 4.
+    {"MOV R5, 0x9;MOV R6, 0x3;IMAD.SHL.U32 R7, R0, 0x8000000, RZ;LEA.HI R4, R7, R5, R6, 0x4;",
+     upper_shifted},
+    // A shifted sum carries.
+    {"MOV R5, 0x80000000;MOV R10, 0x1;LEA R6, P1, R0, R5, 0x1b;SEL R4, R10, RZ, P1;", carry_of_lea},
+    // Lanes with the same two bits.
+    {"LOP3.LUT R5, R0, 0x3, RZ, 0xc0, !PT;MATCH.ANY R4, R5;", same_bits},
+    {"MOV R5, 0x3;MATCH.ALL PT, R4, R5;", all_alike},
+    {"MOV R5, 0x3;MATCH.ALL PT, R4, R0;", not_alike},
+    // Lanes of the warp that say yes.
+    {"ISETP.LT.AND P0, PT, R0, 0x5, PT;VOTE.ANY R4, PT, P0;", first_five},
+    {"ISETP.LT.AND P0, PT, R0, 0x1f, PT;MOV R10, 0x1;VOTE.ALL R5, P1, P0;SEL R4, R10, RZ, P1;",
+     whether_all},
+    {"ISETP.LT.AND P0, PT, R0, 0x1, PT;MOV R10, 0x1;VOTE.ANY R5, P1, P0;SEL R4, R10, RZ, P1;",
+     whether_any},
+    // The table of a ^ b ^ c, and of a & b | ~c.
+    {"MOV R5, 0x35;MOV R6, 0x1c3;LOP3.LUT R4, R0, R5, R6, 0x96, !PT;", xored},
+    {"MOV R5, 0x35;MOV R6, 0x1c3;LOP3.LUT R4, R0, R5, R6, 0xd5, !PT;", and_or_not},
+    // A predicate says whether a bit is left.
+    {"MOV R10, 0x1;LOP3.LUT P1, RZ, R0, 0x6, RZ, 0xc0, !PT;SEL R4, R10, RZ, P1;", bit_left},
+    // Three predicates: 0x80 is and, 0xfe is or.
+    {"ISETP.GE.AND P0, PT, R0, 0x5, PT;ISETP.LT.AND P1, PT, R0, 0x9, PT;MOV R10, 0x1;PLOP3.LUT P2, "
+     "PT, P0, P1, PT, 0x80, 0x0;SEL R4, R10, RZ, P2;",
+     between},
+    {"ISETP.LT.AND P0, PT, R0, 0x5, PT;ISETP.GE.AND P1, PT, R0, 0x9, PT;MOV R10, 0x1;PLOP3.LUT P2, "
+     "PT, P0, P1, PT, 0xfc, 0x0;SEL R4, R10, RZ, P2;",
+     outside},
+    // Shifts of a pair: the lower word to the left, what comes into the upper, and to the right
+    // with a sign.
+    {"SHF.L.U32 R4, R0, 0x9, RZ;", shifted_left},
+    {"MOV R6, 0x3;IMAD.SHL.U32 R7, R0, 0x8000000, RZ;SHF.L.U64.HI R4, R7, 0x4, R6;", come_in},
+    {"MOV R6, 0x3;IMAD.SHL.U32 R7, R0, 0x8000000, RZ;SHF.R.U64 R4, R7, 0x4, R6;", to_the_right},
+    {"IMAD.SHL.U32 R7, R0, 0x8000000, RZ;SHF.R.S32.HI R4, RZ, 0x3, R7;", with_a_sign},
+    // Comparisons with a sign and without, and of pairs by two instructions.
+    {"VIADD R5, R0, 0xfffffffa;MOV R10, 0x1;ISETP.LT.AND P0, PT, R5, RZ, PT;SEL R4, R10, RZ, P0;",
+     below_zero},
+    {"VIADD R5, R0, 0xfffffffa;MOV R10, 0x1;ISETP.GT.U32.AND P0, PT, R5, 0x7fffffff, PT;SEL R4, "
+     "R10, RZ, P0;",
+     above_all},
+    {"ISETP.NE.AND P1, PT, R0, 0x3, PT;MOV R10, 0x1;ISETP.NE.AND P0, PT, R0, 0x4, P1;SEL R4, R10, "
+     "RZ, P0;",
+     not_both},
+    {"ISETP.EQ.AND P1, PT, R0, 0x3, PT;MOV R10, 0x1;ISETP.EQ.OR P0, PT, R0, 0x4, P1;SEL R4, R10, "
+     "RZ, P0;",
+     either},
+    {"MOV R10, 0x1;ISETP.LE.AND P1, P0, R0, 0x4, PT;SEL R4, R10, RZ, P0;", the_other_one},
+    {"MOV R10, 0x1;MOV R6, 0x7;ISETP.LT.U32.AND P0, PT, R0, R6, PT;MOV R7, 0x2;MOV R8, "
+     "0x2;ISETP.LT.AND.EX P0, PT, R7, R8, PT, P0;SEL R4, R10, RZ, P0;",
+     pair_below},
+    // The smaller and the larger number.
+    {"IMNMX R4, R0, 0x9, PT;", at_most_9},
+    {"IMNMX R4, R0, 0x9, !PT;", at_least_9},
+    {"VIADD R5, R0, 0xfffffffa;IMNMX.U32 R4, R5, 0x9, !PT;", unsigned_most},
+    {"MOV R5, 0x14;VIADDMNMX R4, R0, 0x4, R5, PT;", sum_at_most},
+    // Bits.
+    {"IMAD R5, R0, 0x55, RZ;POPC R4, R5;", bits_set},
+    {"FLO.U32 R4, R0;", highest},
+    {"FLO.U32.SH R4, R0;", from_the_top},
+    {"SGXT R4, R0, 0x5;", five_bits_signed},
+    {"SGXT.U32 R4, R0, 0x3;", three_bits},
+    {"BMSK R4, R0, 0x3;", mask_of_three},
+    {"MOV R5, 0x44332211;PRMT R4, R5, 0x4210, R0;", bytes_mixed},
+    // Bytes (lane, 2, 3, 4) by 5, 6, 7, 8.
+    {"IADD3 R5, R0, 0x4030200, RZ;MOV R6, 0x8070605;MOV R7, 0x1;IDP.4A.U8.U8 R4, R5, R6, R7;",
+     four_products},
+    {"IADD3 R5, R0, 0x403ff00, RZ;MOV R6, 0x8070605;IDP.4A.S8.S8 R4, R5, R6, RZ;", four_signed},
+    // The warp's values together.
+    {"REDUX.SUM UR6, R0;MOV R4, UR6;", warp_sum},
+    {"REDUX.OR UR6, R0;MOV R4, UR6;", warp_or},
+    {"VIADD R5, R0, 0xffffffff;REDUX.MAX UR6, R5;MOV R4, UR6;", warp_unsigned_most},
+    // Another lane's value: three down, around in eights, and with every third bit turned.
+    {"SHFL.DOWN PT, R4, R0, 0x3, 0x1f;", three_down},
+    {"SHFL.BFLY PT, R4, R0, 0x5, 0x1f;", butterfly},
+    {"SHFL.UP PT, R4, R0, 0x2, 0x1800;", up_in_eights},
+    {"SHFL.IDX PT, R4, R0, 0x6, 0x1f;", of_lane_6},
+    // Predicates as bits, and back.
+    {"ISETP.LT.AND P0, PT, R0, 0x5, PT;ISETP.GE.AND P1, PT, R0, 0x3, PT;P2R R4, PR, RZ, 0x3;",
+     packed},
+    {"R2P PR, R0, 0x7f;MOV R10, 0x1;SEL R4, R10, RZ, P1;", unpacked},
 };
 enum { FORMS = sizeof forms / sizeof *forms };
 
@@ -82,6 +234,7 @@ START_TEST(a_form_gives_each_lane_its_value) {
   const char *code = arena_printf(arena, "%s%s%s", before, forms[_i].code, behind);
   const PtxModule *module = machine_case_read(arena, cubin, n, listing_of(code), NULL, &diags);
   ck_assert_msg(module != NULL, "%s", diags_text(arena, &diags));
+  ck_assert(str_starts(module->source, "/*0000*/ S2R R1, SR_TID.Y"));
   const OpenCase c = open_case_load_module(arena, K01, module);
   const PtxOutcome outcome = ptx_machine_run(c.machine, 0, 0, 0);
   const PtxFinding *f = ptx_machine_findings(c.machine) ? ptx_machine_finding(c.machine, 0) : NULL;

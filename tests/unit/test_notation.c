@@ -561,10 +561,21 @@ START_TEST(a_slab_wants_its_own_shape) {
 }
 END_TEST
 
+START_TEST(encodings_of_triton_are_four) {
+  int n = 0;
+  for (int i = 0; i < notation_count; i++) n += notation_is_triton(&notation_table[i]);
+  Diags diags = diags_new(arena);
+  ck_assert_int_eq(n, 4);
+  ck_assert(notation_is_triton(notation_find("shared_linear", &diags)));
+  ck_assert(!notation_is_triton(notation_find("bases", &diags)));
+}
+END_TEST
+
 Suite *suite_notation(void) {
   Suite *suite = suite_create("notation");
   TCase *notation = tcase_create("notation");
   tcase_add_checked_fixture(notation, setup, teardown);
+  tcase_add_test(notation, encodings_of_triton_are_four);
   tcase_add_test(notation, layouts_of_cxx_are_those_that_are_printed);
   tcase_add_test(notation, the_algebra_is_that_of_its_documentation);
   tcase_add_test(notation, the_algebra_is_that_of_pycute);

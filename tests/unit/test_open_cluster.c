@@ -27,7 +27,7 @@ static const char *text_of(const char *body) {
                           body));
 }
 
-static PtxKernel run(const char *body) {
+static PtxKernel run_threads(const char *body, int threads) {
   static uint32_t in[PTX_KERNEL_WORDS];
   for (uint32_t i = 0; i < PTX_KERNEL_WORDS; i++) in[i] = 7 * i;
   Diags diags = diags_new(arena);
@@ -36,7 +36,7 @@ static PtxKernel run(const char *body) {
   ck_assert_msg(k.module != NULL, "%s", diags_text(arena, &diags));
   const PtxFunction *kernel = ptx_module_kernel(k.module, NULL, &diags);
   const PtxLaunch launch = {.grid = {BLOCKS, 1, 1},
-                            .block = {THREADS, 1, 1},
+                            .block = {threads, 1, 1},
                             .cluster = {BLOCKS, 1, 1},
                             .budget = 1 << 22};
   k.machine = ptx_machine_new(arena, k.module, kernel, &launch, &diags);
@@ -52,6 +52,8 @@ static PtxKernel run(const char *body) {
   k.out = ptx_machine_bytes(k.machine, to, bytes);
   return k;
 }
+
+static PtxKernel run(const char *body) { return run_threads(body, THREADS); }
 
 #define SYNC "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n"
 #define PUT "st.shared.u32 [%r26], %r25;\n"
@@ -161,6 +163,51 @@ START_TEST(test_a_mistake_across_blocks_is_named) {
 }
 END_TEST
 
+START_TEST(test_a_rank_that_is_not_there_is_of_its_lane) {
+  const PtxKernel k =
+      run("setp.eq.u32 %p0, %t, 5;\nselp.u32 %r0, 9, 0, %p0;\nmapa.shared::cluster.u32 %r1, %r28, "
+          "%r0;\n");
+  const PtxFinding *f = ptx_kernel_finding(&k, PTX_FINDING_OUT_OF_BOUNDS);
+  ck_assert(f && f->lanes == 1u << 5 && strstr(f->text, "rank 9, but the cluster has 2 blocks"));
+}
+END_TEST
+
+START_TEST(test_each_warp_knows_its_block) {
+  enum { TWO_WARPS = 64 };
+  const PtxKernel k = run_threads(
+      "add.s64 %o, %o, %rd30;\nmov.u32 %r0, %ctaid.x;\nmov.u32 %r1, %clusterid.x;\n"
+      "mov.u32 %r2, %cluster_ctaid.x;\nmad.lo.u32 %r0, %r0, 10, %r1;\nmad.lo.u32 %r0, %r0, 10, "
+      "%r2;\nmad.lo.u32 %r0, %r0, 100, %t;\nst.global.u32 [%o], %r0;\n",
+      TWO_WARPS);
+  ck_assert_int_eq(k.outcome, PTX_DONE);
+  for (uint32_t i = 0; i < BLOCKS * TWO_WARPS; i++)
+    ck_assert_uint_eq(k.out[i], i / TWO_WARPS * 10100 + i % TWO_WARPS);
+}
+END_TEST
+
+START_TEST(test_each_block_has_room_for_mbarriers) {
+  const PtxKernel k =
+      run("mov.u32 %r0, 0;\nLOOP: mad.lo.u32 %r1, %r0, 8, %r28;\n"
+          "@%p31 mbarrier.init.shared.b64 [%r1], 1;\nadd.u32 %r0, %r0, 1;\n"
+          "setp.lt.u32 %p0, %r0, 100;\n@%p0 bra LOOP;\n" SYNC);
+  ck_assert_msg(k.outcome == PTX_DONE && ptx_machine_findings(k.machine) == 0, "%s",
+                ptx_machine_findings(k.machine) ? ptx_machine_finding(k.machine, 0)->text : "");
+}
+END_TEST
+
+START_TEST(test_a_block_above_maxntid_says_how_many) {
+  Diags diags = diags_new(arena);
+  static const char text[] =
+      ".version 8.0\n.target sm_90\n.address_size 64\n"
+      ".visible .entry k() .maxntid 64, 1, 1 { ret; }\n";
+  const PtxModule *module = ptx_module_read(arena, text, strlen(text), "k.ptx", &diags);
+  ck_assert_msg(module != NULL, "%s", diags_text(arena, &diags));
+  const PtxLaunch launch = {.grid = {1, 1, 1}, .block = {8, 3, 4}};
+  ck_assert_ptr_null(ptx_machine_new(arena, module, &module->functions[0], &launch, &diags));
+  ck_assert_str_eq(diags.first->text, "block: 96 threads, the kernel takes at most 64 (.maxntid)");
+}
+END_TEST
+
 START_TEST(test_what_lies_in_another_block_is_not_counted) {
   const PtxKernel k = run(PUT SYNC GET SYNC);
   const PtxLines *lines = ptx_tally_lines(arena, k.tally);
@@ -196,6 +243,10 @@ Suite *suite_open_cluster(void) {
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_loop_test(tcase, test_blocks_of_a_cluster_reach_each_other, 0, RIGHT);
   tcase_add_loop_test(tcase, test_a_mistake_across_blocks_is_named, 0, WRONG);
+  tcase_add_test(tcase, test_a_rank_that_is_not_there_is_of_its_lane);
+  tcase_add_test(tcase, test_each_warp_knows_its_block);
+  tcase_add_test(tcase, test_each_block_has_room_for_mbarriers);
+  tcase_add_test(tcase, test_a_block_above_maxntid_says_how_many);
   tcase_add_test(tcase, test_what_lies_in_another_block_is_not_counted);
   tcase_add_test(tcase, test_a_cluster_that_makes_no_grid_is_refused);
   suite_add_tcase(suite, tcase);

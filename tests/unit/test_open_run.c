@@ -79,6 +79,95 @@ static const struct {
      "%f0, %fd1; mov.b32 %r0, %f0;",
      0x3eaaaaab},
     {"ex2.approx.f32 %f0, 0f40400000; mov.b32 %r0, %f0;", 0x41000000},
+    {"mov.u32 %r1, 7; mad.lo.u32 %r0, %r1, %r1, 5;", 54},
+    {"mov.s32 %r1, -7; mad.hi.s32 %r0, %r1, 3, 5;", 4},
+    {"mov.s32 %r1, -7; mad.wide.s32 %rd0, %r1, 3, 0x100000000; shr.s64 %rd0, %rd0, 32; cvt.u32.u64 "
+     "%r0, %rd0;",
+     0},
+    {"mov.u32 %r1, 0x12345678; mul24.lo.u32 %r0, %r1, 2;", 0x0068acf0},
+    {"mov.s32 %r1, -7; mov.s32 %r2, 5; sad.s32 %r0, %r1, %r2, 100;", 112},
+    {"mov.s32 %r1, -7; abs.s32 %r0, %r1;", 7},
+    {"mov.s32 %r1, -7; neg.s32 %r0, %r1;", 7},
+    {"mov.s32 %r1, -7; min.s32 %r0, %r1, 5;", 0xfffffff9},
+    {"mov.s32 %r1, -7; min.u32 %r0, %r1, 5;", 5},
+    {"mov.s32 %r1, -7; max.s32 %r0, %r1, 5;", 5},
+    {"mov.u32 %r1, 0; sub.cc.u32 %r2, %r1, 1; subc.cc.u32 %r3, %r1, 0; subc.u32 %r0, 9, 0;", 8},
+    {"mov.u32 %r1, 0xffffffff; mad.lo.cc.u32 %r2, %r1, 1, 1; madc.hi.u32 %r0, %r1, %r1, 3;", 2},
+    {"clz.b32 %r0, 0x00ff0000;", 8},
+    {"cnot.b32 %r0, 0;", 1},
+    {"not.b32 %r0, 0xf0;", 0xffffff0f},
+    {"mov.u32 %r1, 0x80; bfind.s32 %r0, -2;", 0},
+    {"bfind.shiftamt.u32 %r0, 0x1000;", 19},
+    {"bfind.u32 %r0, 0;", 0xffffffff},
+    {"mov.u32 %r1, 0xab; bfi.b32 %r0, %r1, 0xffffffff, 28, 8;", 0xbfffffff},
+    {"mov.u32 %r1, 0xab; bfi.b32 %r0, %r1, 0x55, 4, 0;", 0x55},
+    {"bmsk.clamp.b32 %r0, 4, 3;", 0x70},
+    {"bmsk.clamp.b32 %r0, 30, 8;", 0xc0000000},
+    {"bmsk.wrap.b32 %r0, 36, 3;", 0x70},
+    {"szext.clamp.s32 %r0, 0xf8, 4;", 0xfffffff8},
+    {"szext.wrap.u32 %r0, 0xf8, 36;", 8},
+    {"mov.u32 %r1, 0x80000001; shf.r.wrap.b32 %r0, %r1, 0x5, 36;", 0x58000000},
+    {"mov.u32 %r1, 0x80000001; shf.r.clamp.b32 %r0, %r1, 0x5, 40;", 5},
+    {"mov.u32 %r1, 0x80000001; shf.l.clamp.b32 %r0, %r1, 0x5, 40;", 0x80000001},
+    {"mov.u32 %r1, 0x44332211; prmt.b32 %r0, %r1, 0x88776655, 0x7531;", 0x88664422},
+    {"mov.u32 %r1, 0x44338211; prmt.b32 %r0, %r1, 0, 0x9888;", 0xff000000},
+    {"mov.u32 %r1, 0x44332211; prmt.b32.f4e %r0, %r1, 0x88776655, 2;", 0x66554433},
+    {"mov.u32 %r1, 0x44332211; prmt.b32.b4e %r0, %r1, 0x88776655, 1;", 0x77881122},
+    {"mov.u32 %r1, 0x44332211; prmt.b32.rc8 %r0, %r1, 0, 2;", 0x33333333},
+    {"mov.u32 %r1, 0x44332211; prmt.b32.rc16 %r0, %r1, 0, 1;", 0x44334433},
+    {"mov.u32 %r1, 0x44332211; prmt.b32.ecl %r0, %r1, 0, 1;", 0x44332222},
+    {"mov.u32 %r1, 0x44332211; prmt.b32.ecr %r0, %r1, 0, 2;", 0x33332211},
+    {"mov.u32 %r1, 0x01ff0304; dp4a.s32.s32 %r0, %r1, 0x02020202, 5;", 19},
+    {"mov.u32 %r1, 0x00030002; dp2a.lo.u32.u32 %r0, %r1, 0x04030201, 5;", 13},
+    {"mov.u32 %r1, 0x00030002; dp2a.hi.u32.u32 %r0, %r1, 0x04030201, 5;", 23},
+    {"mov.s32 %r1, 300; cvt.sat.u8.s32 %r0, %r1;", 255},
+    {"mov.s32 %r1, -300; cvt.sat.s8.s32 %r0, %r1;", 0xffffff80},
+    {"mov.s32 %r1, 0x1234ff80; cvt.s32.s8 %r0, %r1;", 0xffffff80},
+    {"mov.f32 %f0, 0fBFC00000; cvt.rmi.s32.f32 %r0, %f0;", 0xfffffffe},
+    {"mov.f32 %f0, 0fBFC00000; cvt.rpi.s32.f32 %r0, %f0;", 0xffffffff},
+    {"mov.f32 %f0, 0f3FC00000; cvt.rmi.f32.f32 %f1, %f0; mov.b32 %r0, %f1;", 0x3f800000},
+    {"mov.f32 %f0, 0f3F800000; sub.rm.f32 %f1, %f0, 0f33000000; mov.b32 %r0, %f1;", 0x3f7fffff},
+    {"mov.f32 %f0, 0f3F800001; fma.rn.f32 %f1, %f0, %f0, 0fBF800000; mov.b32 %r0, %f1;",
+     0x34800000},
+    {"mov.f32 %f0, 0f40800000; sqrt.rn.f32 %f1, %f0; mov.b32 %r0, %f1;", 0x40000000},
+    {"mov.f32 %f0, 0f40800000; rcp.rn.f32 %f1, %f0; mov.b32 %r0, %f1;", 0x3e800000},
+    {"mov.f32 %f0, 0f40800000; rsqrt.approx.f32 %f1, %f0; mov.b32 %r0, %f1;", 0x3f000000},
+    {"mov.f32 %f0, 0f40800000; lg2.approx.f32 %f1, %f0; mov.b32 %r0, %f1;", 0x40000000},
+    {"mov.f32 %f0, 0f40400000; mov.f32 %f1, 0f3FC00000; div.rn.f32 %f1, %f0, %f1; mov.b32 %r0, "
+     "%f1;",
+     0x40000000},
+    {"mov.f32 %f0, 0f40400000; copysign.f32 %f1, 0fBF800000, %f0; mov.b32 %r0, %f1;", 0xc0400000},
+    {"mov.f32 %f0, 0fC0400000; abs.f32 %f1, %f0; neg.f32 %f1, %f1; mov.b32 %r0, %f1;", 0xc0400000},
+    {"mov.f32 %f0, 0fFF800000; testp.infinite.f32 %p0, %f0; selp.u32 %r0, 1, 2, %p0;", 1},
+    {"mov.f32 %f0, 0f7FC00000; setp.ltu.f32 %p0, %f0, 0f3F800000; selp.u32 %r0, 1, 2, %p0;", 1},
+    {"mov.f32 %f0, 0f7FC00000; setp.lt.f32 %p0, %f0, 0f3F800000; selp.u32 %r0, 1, 2, %p0;", 2},
+    {"mov.f32 %f0, 0f7FC00000; setp.nan.f32 %p0, %f0, %f0; selp.u32 %r0, 1, 2, %p0;", 1},
+    {"setp.eq.u32 %p1, 1, 1; setp.lt.or.s32 %p0, 5, 1, %p1; selp.u32 %r0, 1, 2, %p0;", 1},
+    {"setp.eq.u32 %p1, 1, 1; setp.lt.xor.s32 %p0, 0, 1, %p1; selp.u32 %r0, 1, 2, %p0;", 2},
+    {"mov.u32 %r1, 0x3c003c00; mov.u32 %r2, 0x40003c00; sub.f16x2 %r0, %r1, %r2;", 0xbc000000},
+    {"mov.u32 %r1, 0x3c003c00; mov.u32 %r2, 0x40003c00; mul.f16x2 %r0, %r1, %r2;", 0x40003c00},
+    {"mov.u32 %r1, 0x3c00bc00; mov.u32 %r2, 0x40003c00; min.f16x2 %r0, %r1, %r2;", 0x3c00bc00},
+    {"mov.u32 %r1, 0x3c00bc00; mov.u32 %r2, 0x40003c00; max.f16x2 %r0, %r1, %r2;", 0x40003c00},
+    {"mov.u32 %r1, 0x3c00bc00; neg.f16x2 %r0, %r1;", 0xbc003c00},
+    {"mov.u32 %r1, 0x3f803f80; mov.u32 %r2, 0x40003f80; fma.rn.bf16x2 %r0, %r1, %r2, %r2;",
+     0x40804000},
+    {"mov.b16 %h0, 0x3c00; cvt.f32.f16 %f0, %h0; mov.b32 %r0, %f0;", 0x3f800000},
+    {"mov.b16 %h0, 0x3c00; cvt.rni.s32.f16 %r0, %h0;", 1},
+    {"mov.s32 %r1, -3; cvt.rn.f16.s32 %h0, %r1; cvt.u32.u16 %r0, %h0;", 0xc200},
+    {"mov.f64 %fd0, 0d4008000000000000; fma.rn.f64 %fd1, %fd0, %fd0, %fd0; cvt.rzi.s32.f64 %r0, "
+     "%fd1;",
+     12},
+    {"mov.f64 %fd0, 0d4022000000000000; sqrt.rn.f64 %fd1, %fd0; cvt.rzi.s32.f64 %r0, %fd1;", 3},
+    {"mov.u64 %rd0, 0x123456789; clz.b64 %r0, %rd0;", 31},
+    {"mov.u64 %rd0, 0xf0000000f; popc.b64 %r0, %rd0;", 8},
+    {"mov.u64 %rd0, 0x100000000; bfind.u64 %r0, %rd0;", 32},
+    {"mov.u64 %rd0, 0x123456789; mul.hi.u64 %rd0, %rd0, %rd0; cvt.u32.u64 %r0, %rd0;", 1},
+    {"mov.u64 %rd0, 0x300000000; div.u64 %rd0, %rd0, 0x10000; cvt.u32.u64 %r0, %rd0;", 0x30000},
+    {"mov.u64 %rd0, 0x300000005; rem.u64 %rd0, %rd0, 0x10000; cvt.u32.u64 %r0, %rd0;", 5},
+    {"mov.u64 %rd0, 0x300000005; mov.b64 {%r1, %r2}, %rd0; sub.u32 %r0, %r1, %r2;", 2},
+    {"slct.u32.s32 %r0, 5, 6, -1;", 6},
+    {"mov.u32 %r1, %nwarpid; mov.u32 %r0, %ntid.x;", 32},
+    {"mov.u32 %r0, %lanemask_lt; mov.u32 %r1, %lanemask_ge; add.u32 %r0, %r0, %r1;", 0xffffffff},
     {"mov.u32 %r0, %laneid; popc.b32 %r0, 0xff; mov.u32 %r1, WARP_SZ; add.u32 %r0, %r0, %r1;", 40},
 };
 enum { RESULTS = sizeof results / sizeof results[0] };
@@ -311,6 +400,21 @@ START_TEST(test_findings_of_one_line_are_one) {
 }
 END_TEST
 
+// Four lines, one after the other and again: each stays one finding, with both of its times.
+START_TEST(test_findings_of_lines_by_turns_are_one_each) {
+  Str body = str_new(arena);
+  str_add(&body, "mov.u32 %r1, s;\n");
+  for (int i = 0; i < 12; i++)
+    str_printf(&body, ".loc 1 %d 1\nst.shared.u32 [%%r1+%d], %%t;\n", 4 + i % 4, 4 * i);
+  const PtxKernel k = ptx_kernel_run(arena, ptx_kernel_text(arena, body.text), NULL, 64, in);
+  ck_assert_int_eq(count_kind(&k, PTX_FINDING_RACE), 4);
+  const int count = (int)ptx_machine_finding(k.machine, 0)->count;
+  ck_assert_int_eq(count % 3, 0);
+  for (int i = 0; i < 4; i++)
+    ck_assert_int_eq((int)ptx_machine_finding(k.machine, i)->count, count);
+}
+END_TEST
+
 // Without source lines each line of PTX is one: more of them than are kept, what stopped the block
 // all the same, and how often the others were.
 START_TEST(test_what_stopped_a_block_is_kept) {
@@ -423,6 +527,74 @@ START_TEST(test_a_kernel_has_the_variables_that_it_names) {
 }
 END_TEST
 
+// ---- calls --------------------------------------------------------------------------------------
+
+// Registers and predicates of a caller stay as they are, those of a function are its own each time.
+static const char calls[] =
+    ".version 8.0\n.target sm_90\n.address_size 64\n"
+    ".func (.reg .b32 %y) thrice(.reg .b32 %x) {\n.reg .b32 %q<40>;\n.reg .pred %p<4>;\n"
+    "mul.lo.u32 %q1, %x, 2;\nadd.u32 %q39, %q1, %x;\nsetp.eq.u32 %p1, %q1, 1;\n"
+    "setp.eq.u32 %p3, %q1, 1;\nmov.u32 %y, %q39;\nret;\n}\n"
+    ".func (.reg .b32 %y) nine(.reg .b32 %x) {\n.reg .b32 %q<9>;\n.reg .pred %p<3>;\n"
+    "mov.u32 %q8, 1000;\nsetp.eq.u32 %p2, 1, 1;\ncall (%q1), thrice, (%x);\n"
+    "call (%q2), thrice, (%q1);\n@%p2 add.u32 %q2, %q2, %q8;\nmov.u32 %y, %q2;\nret;\n}\n"
+    ".visible .entry k(.param .u64 i, .param .u64 o) {\n.reg .b32 %r<9>;\n.reg .b64 %rd<4>;\n"
+    ".reg .pred %p<9>;\nmov.u32 %r1, %tid.x;\nmov.u32 %r8, 100000;\nsetp.eq.u32 %p8, 1, 1;\n"
+    "setp.eq.u32 %p1, 1, 1;\ncall (%r2), nine, (%r1);\n@%p8 add.u32 %r2, %r2, %r8;\n"
+    "@%p1 add.u32 %r2, %r2, %r1;\nld.param.u64 %rd1, [o];\nmul.wide.u32 %rd2, %r1, 4;\n"
+    "add.u64 %rd1, %rd1, %rd2;\nst.global.u32 [%rd1], %r2;\nret;\n}\n";
+
+START_TEST(test_a_call_leaves_the_callers_registers) {
+  const PtxKernel k = ptx_kernel_run(arena, calls, "k", 40, in);
+  ck_assert_msg(k.outcome == PTX_DONE, "%s",
+                k.outcome == PTX_STOPPED ? ptx_machine_finding(k.machine, 0)->text : "");
+  for (uint32_t t = 0; t < 40; t++) ck_assert_uint_eq(k.out[t], 101000 + 10 * t);
+}
+END_TEST
+
+// ---- what memory does by itself -----------------------------------------------------------------
+
+static const struct {
+  const char *op;
+  uint32_t before, with, old, now;  // .cas compares with 5
+} atomics[] = {
+    {"add.u32 %r1, [%o], %r2", 5, 7, 5, 12},
+    {"min.u32 %r1, [%o], %r2", 5, 0xfffffff9, 5, 5},
+    {"min.s32 %r1, [%o], %r2", 5, 0xfffffff9, 5, 0xfffffff9},
+    {"max.u32 %r1, [%o], %r2", 5, 0xfffffff9, 5, 0xfffffff9},
+    {"max.s32 %r1, [%o], %r2", 5, 0xfffffff9, 5, 5},
+    {"inc.u32 %r1, [%o], %r2", 5, 7, 5, 6},
+    {"inc.u32 %r1, [%o], %r2", 7, 7, 7, 0},
+    {"dec.u32 %r1, [%o], %r2", 5, 7, 5, 4},
+    {"dec.u32 %r1, [%o], %r2", 0, 7, 0, 7},
+    {"dec.u32 %r1, [%o], %r2", 8, 7, 8, 7},
+    {"dec.u32 %r1, [%o], %r2", 7, 7, 7, 6},
+    {"and.b32 %r1, [%o], %r2", 6, 12, 6, 4},
+    {"or.b32 %r1, [%o], %r2", 6, 12, 6, 14},
+    {"xor.b32 %r1, [%o], %r2", 6, 12, 6, 10},
+    {"exch.b32 %r1, [%o], %r2", 6, 12, 6, 12},
+    {"cas.b32 %r1, [%o], 5, %r2", 5, 12, 5, 12},
+    {"cas.b32 %r1, [%o], 5, %r2", 6, 12, 6, 6},
+    {"add.f32 %f1, [%o], %f2; mov.b32 %r1, %f1", 0x3f800000, 0x40000000, 0x3f800000, 0x40400000},
+    {"add.noftz.f16x2 %r1, [%o], %r2", 0x3c004000, 0x3c003c00, 0x3c004000, 0x40004200},
+};
+
+START_TEST(test_an_atomic_gives_what_was_and_leaves_what_is) {
+  const char *body = arena_printf(
+      arena,
+      "st.global.u32 [%%o], %u;\nmov.u32 %%r2, %u;\nmov.b32 %%f2, %%r2;\natom.global.%s;\n"
+      "st.global.u32 [%%o+128], %%r1;",
+      atomics[_i].before, atomics[_i].with, atomics[_i].op);
+  const PtxKernel k = ptx_kernel_run(arena, ptx_kernel_text(arena, body), NULL, 32, in);
+  ck_assert_msg(k.outcome == PTX_DONE, "%s: %s", atomics[_i].op,
+                k.outcome == PTX_STOPPED ? ptx_machine_finding(k.machine, 0)->text : "");
+  for (int t = 0; t < 32; t++) {
+    ck_assert_msg(k.out[t] == atomics[_i].now, "%s: 0x%x", atomics[_i].op, k.out[t]);
+    ck_assert_msg(k.out[32 + t] == atomics[_i].old, "%s: 0x%x", atomics[_i].op, k.out[32 + t]);
+  }
+}
+END_TEST
+
 // ---- bad text -----------------------------------------------------------------------------------
 
 static const struct {
@@ -505,8 +677,12 @@ Suite *suite_open_run(void) {
   tcase_add_loop_test(tcase, test_the_least_is_never_above_the_count, 0, WIDTHS);
   tcase_add_test(tcase, test_a_whole_warp_initializes_an_mbarrier);
   tcase_add_test(tcase, test_findings_of_one_line_are_one);
+  tcase_add_test(tcase, test_findings_of_lines_by_turns_are_one_each);
   tcase_add_test(tcase, test_what_stopped_a_block_is_kept);
   tcase_add_test(tcase, test_a_kernel_has_the_variables_that_it_names);
+  tcase_add_test(tcase, test_a_call_leaves_the_callers_registers);
+  tcase_add_loop_test(tcase, test_an_atomic_gives_what_was_and_leaves_what_is, 0,
+                      sizeof atomics / sizeof *atomics);
   tcase_add_test(tcase, test_a_text_may_end_in_a_nul);
   tcase_add_loop_test(tcase, test_bad_text_is_told_with_its_line, 0, TEXTS);
   suite_add_tcase(suite, tcase);

@@ -91,6 +91,12 @@ static const char rereads[] =
     "ld.shared.u32 %r5, [%r1];\nadd.u32 %r9, %r9, %r5;\nbar.warp.sync 0xffffffff;\n"
     "add.u32 %r2, %r2, 1;\nsetp.lt.u32 %p3, %r2, 3;\n@%p3 bra FILL;\nst.global.u32 [%o], %r9;";
 
+// Eight lanes of a warp meet, and read what one of them wrote.
+static const char parts[] =
+    "mov.u32 %r1, s;\nadd.u32 %r2, %r1, %t4;\nst.shared.u32 [%r2], %t;\nsetp.lt.u32 %p1, %t, 8;\n"
+    "@!%p1 bra END;\nbar.warp.sync 0xff;\nld.shared.u32 %r3, [%r1+4];\nst.global.u32 [%o], %r3;\n"
+    "END:";
+
 static const struct {
   const char *text;
   int threads;
@@ -125,6 +131,13 @@ static const struct {
     {multiplies, 128, "mov.b32 %r4, 0;", "add.u32 %r4, %t, 0;", PTX_FINDING_MISSING_FENCE},
     {multiplies, 128, "mov.b32 %r7, 0;", "mul.lo.u32 %r7, %t, 0;\nwgmma.fence.sync.aligned;",
      PTX_FINDINGS},
+    // Sums may not be written either while they are in flight.
+    {multiplies, 128, "wgmma.wait_group.sync.aligned 0;\nmov.b32 %r4, 1;\n",
+     "mov.f32 %f1, 0f3F800000;\nwgmma.wait_group.sync.aligned 0;\n", PTX_FINDING_MISSING_WAIT},
+    {parts, 32, "", "", PTX_FINDINGS},
+    {parts, 32, "bar.warp.sync 0xff;", "", PTX_FINDING_RACE},
+    {parts, 32, "[%r1+4]", "[%r1+32]", PTX_FINDING_RACE},  // lane 8 has not met them
+    {parts, 32, "[%r1+4]", "[%r1+124]", PTX_FINDING_RACE},
     {flags, 64, "", "", PTX_FINDINGS},
     {flags, 64, "@%p2 st.release.cta", "@%p2 fence.acq_rel.cta;\n@%p2 st.relaxed.cta",
      PTX_FINDINGS},

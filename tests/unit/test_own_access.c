@@ -42,6 +42,10 @@ START_TEST(an_index_expression_counts_elements) {
   ck_assert_int_eq(own.addr[1], 128);
   ck_assert_str_eq(read("warp 3 tid + 32 * warp"), "");
   ck_assert_int_eq(own.addr[0], 4 * (96 + 96));
+  ck_assert_str_eq(read("warp 0 tid + 32 * warp"), "");
+  ck_assert_int_eq(own.addr[1], 4);
+  ck_assert_str_eq(read("warp 31 tid - 32 * warp"), "");
+  ck_assert_int_eq(own.addr[1], 4);
   ck_assert_ptr_nonnull(strstr(read("lds128 lane"), "not a multiple of 16"));
   ck_assert_ptr_nonnull(strstr(read("lds32"), "no addresses"));
 }

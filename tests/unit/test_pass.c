@@ -377,6 +377,7 @@ static const struct {
      "tensor_piece", "EPI_N=16"},
     {TILES "ATOM_N=60", "tile_atom_n", "ATOM_N=64"},
     {TILES "ATOM_N=68", "tile_atom_n", "ATOM_N=64"},
+    {TILES "ATOM_N=255", "tile_atom_n", "ATOM_N=256"},
     {"M=512,N=512,K=512,ATOM_KIND=wgmma_m64n256k32_s8,B_COL=1,BK=1,STAGE=11,ATOM_N=40,SWIZZLE=1",
      "tile_atom_n", "ATOM_N=32"},
     {WGMMA "ATOM_N=64,BK=4,SWIZZLE=3", "tile_staged", "STAGE=11"},

@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "capsule/capsule.h"
 #include "cli/open/open_input.h"
-#include "cli/record/record_words.h"
+#include "cli/record/record_run.h"
 #include "cli_harness.h"
 
 Suite *suite_record(void);

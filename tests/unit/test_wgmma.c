@@ -229,6 +229,9 @@ START_TEST(the_tile_map_has_128_lanes) {
   Schedule schedule;
   const Program *program = model_of(SMALL RING "WM=2,FN=2,SWIZZLE=2", &schedule)->program;
   const TileMap *map = tile_map_build(property_arena, program, 0);
+  char text[48];
+  ck_assert_str_eq(tile_map_register_text(map, 5, text), "acc[0, 0, 5]");
+  ck_assert_str_eq(tile_map_register_text(map, 21, text), "acc[0, 1, 5]");
   const Atom *atom = program_atom(program);
   ck_assert_int_eq(map->rows, 128);
   ck_assert_int_eq(map->cols, 64);

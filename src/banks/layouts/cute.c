@@ -107,14 +107,6 @@ int64_t cute_offset(const CuteLayout *layout, int64_t coordinate) {
   return offset;
 }
 
-bool cute_equal(const CuteLayout *a, const CuteLayout *b) {
-  if (a->rank != b->rank) return false;
-  if (a->rank == 0) return a->shape == b->shape && a->stride == b->stride;
-  for (int i = 0; i < a->rank; i++)
-    if (!cute_equal(&a->mode[i], &b->mode[i])) return false;
-  return true;
-}
-
 static void add_leaves(const CuteLayout *layout, CuteLayout *out, int *n) {
   if (layout->rank == 0 && *n < CUTE_LEAVES_MAX) out[(*n)++] = *layout;
   for (int i = 0; i < layout->rank; i++) add_leaves(&layout->mode[i], out, n);

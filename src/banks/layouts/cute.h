@@ -49,7 +49,6 @@ CuteLayout cute_mode(const CuteLayout *layout, int index);  // of a leaf: itself
 int64_t cute_size(const CuteLayout *layout);
 int64_t cute_cosize(const CuteLayout *layout);  // the last coordinate's offset, and one
 int64_t cute_offset(const CuteLayout *layout, int64_t coordinate);
-bool cute_equal(const CuteLayout *a, const CuteLayout *b);
 
 // The leaves from left to right into out[CUTE_LEAVES_MAX]; how many.
 int cute_leaves(const CuteLayout *layout, CuteLayout *out);

@@ -28,6 +28,7 @@
 #include "banks/engine/bank_input.h"
 #include "banks/engine/bank_text.h"
 #include "banks/engine/sector_text.h"
+#include "banks/engine/unit.h"
 #include "banks/solver/own_access.h"
 #include "base/clock.h"
 #include "base/disk.h"
@@ -190,7 +191,9 @@ static int run_single(Arena *arena, const BanksOptions *given, int argc, char **
   if (diags->count) return cli_fail(diags);
   if (op->kind == BANK_GLOBAL) {
     int64_t addr[BANK_LANES];
-    if (!bank_input_addresses(op, text, addr, diags)) return cli_fail(diags);
+    const BankInput input = {.op = op,
+                             .unit_bytes = given->unit ? unit_bytes(given->unit, diags) : 1};
+    if (diags->count || !bank_input_read(&input, text, addr, diags)) return cli_fail(diags);
     print_sectors(arena, op, addr, given);
     return CLI_OK;
   }

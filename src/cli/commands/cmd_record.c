@@ -16,7 +16,7 @@
 #include "cli/common/cli.h"
 #include "cli/common/cli_model.h"
 #include "cli/common/options.h"
-#include "cli/record/record_words.h"
+#include "cli/record/record_run.h"
 
 CommandRun cmd_record;
 

@@ -86,7 +86,7 @@ static void print_table(Arena *arena, const TargetTable *table) {
       {"fp32_tflops", "fp32", "TFLOP/s", .least = 9, .right = true},
       {"bf16_tflops", "bf16", "TFLOP/s", .least = 9, .right = true},
       {"dram_gbps", "DRAM", "GB/s", .least = 9, .right = true}};
-  text_table_print(arena, &(TextTable){&gpu_form, columns, 9, " "}, table->targets,
+  text_table_print(arena, &(TextTable){&gpu_form, TEXT_COLUMNS(columns), " "}, table->targets,
                    sizeof *table->targets, table->count, NULL);
 }
 

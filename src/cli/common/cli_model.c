@@ -16,7 +16,13 @@
 #include "model/passes/pass.h"
 #include "model/words/device.h"
 
-bool cli_split_state(Arena *arena, const char *state, StateParts *parts) {
+// A state line may begin with a rung: "hgemm/swizzle,BK=2" is ladder "hgemm", rung "swizzle", edits
+// "BK=2". false when it does not: then it is edits alone.
+typedef struct StateParts {
+  const char *ladder, *rung, *edits;  // NULL: there are none
+} StateParts;
+
+static bool cli_split_state(Arena *arena, const char *state, StateParts *parts) {
   while (state && *state == ' ') state++;
   *parts = (StateParts){.edits = state};
   size_t n = state ? strcspn(state, ",=") : 0, name = state ? strcspn(state, "/") : 0;

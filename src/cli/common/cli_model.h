@@ -2,13 +2,6 @@
 #pragma once
 #include "model/readings/model.h"
 
-// A state line may begin with a rung: "hgemm/swizzle,BK=2" is ladder "hgemm", rung "swizzle", edits
-// "BK=2". false when it does not: then it is edits alone.
-typedef struct StateParts {
-  const char *ladder, *rung, *edits;  // NULL: there are none
-} StateParts;
-bool cli_split_state(Arena *arena, const char *state, StateParts *parts);
-
 // For those who open a session: takes the rung off *state, with a finding when *ladder or *rung
 // says one already.
 void cli_take_rung(const char **state, const char **ladder, const char **rung, Diags *diags);

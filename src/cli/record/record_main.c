@@ -12,7 +12,7 @@
 #include "cli/common/cli_model.h"
 #include "cli/common/options.h"
 #include "cli/open/open_input.h"
-#include "cli/record/record_words.h"
+#include "cli/record/record_run.h"
 #include "kernels/toolchain/tool.h"
 #include "kernels/toolchain/tool_keeper.h"
 

@@ -30,3 +30,13 @@ typedef struct RecordOutcome {
 bool record_run(Arena *arena, const RecordRequest *request, RecordOutcome *out, Diags *diags);
 // The real driver's file, where it has a GPU; NULL. Asked in a process of its own.
 const char *record_real_driver(Arena *arena);
+
+// ---- the words for the launches ----------------------------------------------------------------
+
+// A table on stderr: kernels, how they were launched, how often.
+void record_print_launches(Arena *arena, const RecordOutcome *outcome);
+// For a line of a table: "void reduce<512, Op<…> >" of "void reduce<512, Op<bool, and_kernel>
+// >(Op)".
+const char *record_short_name(Arena *arena, const char *name);
+// The contents of a capsule, told before somebody shares it.
+void record_print_capsule(Arena *arena, const char *path);

@@ -12,7 +12,7 @@
 #include "model/ir/program.h"
 #include "model/ir/rewrite.h"
 
-PlanType plan_type_of(DType type) {
+static PlanType plan_type_of(DType type) {
   static const PlanType types[DTYPE_COUNT] = {
       [DTYPE_F32] = PLAN_F32,     [DTYPE_F16] = PLAN_F16,           [DTYPE_BF16] = PLAN_BF16,
       [DTYPE_TF32] = PLAN_TF32,   [DTYPE_F64] = PLAN_F64,           [DTYPE_S8] = PLAN_S8,

@@ -4,8 +4,6 @@
 #include "model/readings/model.h"
 #include "model/text/emit.h"
 
-PlanType plan_type_of(DType type);
-
 // Tells what a plan says of the problem alone: nothing can be run by it.
 Plan plan_of_problem(const Problem *problem);
 

@@ -104,7 +104,8 @@ double simulation_ns(const Simulation *simulation, const Plan *plan, double spee
   return ns / speed;
 }
 
-double simulation_cublas_ns(const Simulation *simulation, const Plan *plan, double speed) {
+// The time of cuBLAS: at three quarters of the peak of the problem's type.
+static double simulation_cublas_ns(const Simulation *simulation, const Plan *plan, double speed) {
   const Target *target = target_find(&simulation->targets, plan->arch, NULL);
   const double tflops = !target                           ? 1
                         : plan->operand_type == PLAN_F32  ? target->fp32_tflops

@@ -19,8 +19,6 @@ Simulation *simulation_new(Arena *arena);
 // Nanoseconds of one product of the plan on a GPU that is `speed` times as fast as the model's; 0:
 // the label is no legal state.
 double simulation_ns(const Simulation *simulation, const Plan *plan, double speed);
-// The time of cuBLAS: at three quarters of the peak of the problem's type.
-double simulation_cublas_ns(const Simulation *simulation, const Plan *plan, double speed);
 
 CompileResult *simulation_compile(Arena *arena, const Plan *plan);
 // For up to two plans; NULL where one has no legal state.

@@ -1,9 +1,9 @@
 // Inside the interpreter: what a run keeps, and what its files ask of each other.
 //
 // Included by interp*.c and the families' files in model/ops only. How a kernel looks once it is
-// compiled: interp_code.h.
+// compiled, and what is remembered of memory: interp_code.h.
 #pragma once
-#include "model/interp/interp_memory.h"
+#include "model/interp/interp_code.h"
 #include "model/ir/buffer.h"
 #include "model/words/formats.h"
 
@@ -318,7 +318,6 @@ void tensor_compare_warps(Machine *m);
 // An operation other than wgmma is at these registers.
 void tensor_touch(Machine *m, const Warp *w, const Code *code, const Operand *operand,
                   const Registers *at);
-bool tensor_is_busy(const Warp *warp, int row);
 
 double row_get(const Row *row, DType type, uint32_t lane);
 void row_put(Row *row, DType type, uint32_t lane, double value);  // rounds
@@ -372,8 +371,6 @@ void interp_tell_list(Machine *machine, const bool *takes_part);
 // A copy of a clock, good until the next one is made.
 uint32_t *interp_copy_clock(Machine *machine, const uint32_t *from);
 static inline bool warp_is_whole(const Warp *warp) { return !(warp->alive & ~warp->active); }
-// The clock of the active lanes alone, from now on apart from that of the others.
-uint32_t *interp_clock_of_lanes(Machine *machine, const Warp *warp);
 // The active lanes join what is handed to them.
 void interp_learn(Machine *machine, const Warp *warp, const uint32_t *from);
 // fence.proxy.async, tcgen05.fence::before_thread_sync and ::after_thread_sync.

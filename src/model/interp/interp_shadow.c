@@ -13,7 +13,7 @@
 // A copy in flight is a write that its own thread is not ordered with either, until it waits; then
 // it counts as a write of that thread in the epoch of the wait, so others still need a barrier.
 //
-// An element of a shared buffer may be several granules (interp_memory.h); each has a shadow of
+// An element of a shared buffer may be several granules (interp_code.h); each has a shadow of
 // its own, and what is said below of "an element" is done to every one of them.
 //
 // unordered() is the only place that knows what an order is. Barriers that fewer than all threads

@@ -28,7 +28,7 @@ void tensor_start(const Machine *m, Warp *w) {
   queue->issued = HASH_START;
 }
 
-bool tensor_is_busy(const Warp *w, int row) {
+static bool tensor_is_busy(const Warp *w, int row) {
   const uint32_t until = w->tensor->busy_until[row];
   return until && !order_group_is_over(&w->groups->products, until - 1);
 }

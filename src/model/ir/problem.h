@@ -37,7 +37,6 @@ int64_t problem_depth(const Problem *problem);
 // The same as the axis k counts it: once for each product of parts. Worked example, 6xbf16 and a K
 // of 4096: 24576. And as the parts of an operand lie in memory, side by side along K: 12288.
 int64_t problem_axis_depth(const Problem *problem);
-int64_t problem_parts_depth(const Problem *problem);
 // Scale factors along K: 0 where the type has none.
 int64_t problem_scales(const Problem *problem);
 // Tiles of factors: those of 128 rows, four along K, are 512 bytes, as 32 rows of 16: row r, factor

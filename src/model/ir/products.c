@@ -33,7 +33,7 @@ int64_t problem_axis_depth(const Problem *problem) {
   return problem_depth(problem) * (problem->split ? split_facts(problem->split)->products : 1);
 }
 
-int64_t problem_parts_depth(const Problem *problem) {
+static int64_t problem_parts_depth(const Problem *problem) {
   return problem_depth(problem) * (problem->split ? split_facts(problem->split)->parts : 1);
 }
 

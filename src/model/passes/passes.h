@@ -33,9 +33,7 @@ Buffer *attention_new_registers(Program *program, const char *name, BufferRole r
 // Rows of an atom's sums that one lane has a part of, and how they are counted: of a value, and the
 // first value of a row; the lanes that share a row, as a mask of the bits in which their numbers
 // differ. Worked example, m16n8: two rows, value / 2 and row * 2, bits 0 and 1.
-int64_t rows_of_lane(const Product *product);
 const Expr *row_of_value(Program *program, const Product *product, const Expr *value);
-const Expr *value_of_row(Program *program, const Product *product, const Expr *row);
 int64_t lanes_of_row(const Product *product);
 // Loops around an operation on each value of the product's sums, said for (atom along M, atom along
 // N, value), or on each row of them that a lane has a part of, for (atom along M, row).
@@ -124,9 +122,6 @@ int64_t pass_tiles_at_once(const Schedule *schedule);
 Stmt *groups_release_before(Program *program, Stmt *arrive, const Stmt *k_o);
 void overlap_products(Program *program, const Schedule *schedule);
 
-// Columns of a piece that a warp sends to C at a time: EPI_N, or the widest panel of at most 128
-// bytes that its columns are a multiple of. `of_atom`: columns of the atom.
-int64_t pass_piece_columns(const Schedule *schedule, int64_t of_atom, int element_bytes);
 // Whether pieces of so many columns make up a warp's, and are whole atoms or parts of one.
 bool pass_piece_fits(int64_t columns, int64_t of_warp, int64_t of_atom);
 

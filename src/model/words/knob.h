@@ -94,8 +94,7 @@ bool schedule_parse(Schedule *schedule, const char *text, Diags *diags);
 // The state line: the given knobs in the order they were given.
 char *schedule_text(Arena *arena, const Schedule *schedule);
 
-// The same kernel with AUTO=0 and every knob that is on, and its line: what a record keeps.
-Schedule schedule_pinned(const Schedule *schedule);
+// The line of the same kernel with AUTO=0 and every knob that is on: what a record keeps.
 char *schedule_record_text(Arena *arena, const Schedule *schedule);
 
 // ---- auto ---------------------------------------------------------------------------------------

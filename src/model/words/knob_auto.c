@@ -155,7 +155,7 @@ void schedule_switch_off(Schedule *schedule) {
 
 // Sets the given knobs in their order, then those that auto chose. Texts come last: until then
 // those that were never given differ, and are marked.
-Schedule schedule_pinned(const Schedule *schedule) {
+static Schedule schedule_pinned(const Schedule *schedule) {
   Schedule pinned = schedule_plain();
   for (int i = 0; i < schedule->n_given; i++) {
     KnobId knob = schedule->given[i];

@@ -213,7 +213,8 @@ static void add_digit(Str *out, const Fit *fit, Arena *arena, const FitDigit *di
   add_term(out, fit, digit->step, what);
 }
 
-const char *ptx_fit_text(Arena *arena, const Fit *fit, int64_t less) {
+// "4*tid.x + 128*(n % 8)" of a fit that is ok; `less` is taken off its base.
+static const char *ptx_fit_text(Arena *arena, const Fit *fit, int64_t less) {
   Str out = str_new(arena);
   for (int d = 0; d < 3; d++) add_bits(&out, fit, arena, d);
   for (int i = 0; i < fit->n_digits; i++) add_digit(&out, fit, arena, &fit->digit[i]);

@@ -22,5 +22,3 @@ typedef struct Fit {
 } Fit;
 
 Fit ptx_fit(Arena *arena, const PtxRecord *record, const PtxSite *site);
-// "4*tid.x + 128*(n % 8)" of a fit that is ok; `less` is taken off its base.
-const char *ptx_fit_text(Arena *arena, const Fit *fit, int64_t less);

@@ -24,7 +24,7 @@ static bool has(const PtxModule *module, bool (*is)(const PtxInst *i)) {
   return false;
 }
 
-PtxOrders *ptx_orders_new(Arena *arena, const PtxMachine *m, int registers) {
+static PtxOrders *ptx_orders_new(Arena *arena, const PtxMachine *m, int registers) {
   PtxOrders *o = ARENA_NEW(arena, PtxOrders);
   *o = (PtxOrders){.arena = arena, .s = search_new(arena), .cluster_bar = -1};
   o->s->threads_apart = o->s->scopes = true;

@@ -20,7 +20,6 @@ typedef enum PtxOrdersFamily {
 } PtxOrdersFamily;
 
 // `registers`: of a thread when its block begins; 0: not known; -1: setmaxnreg does nothing.
-PtxOrders *ptx_orders_new(Arena *arena, const PtxMachine *m, int registers);
 void ptx_orders_init(PtxMachine *m, PtxWarp *w, int64_t offset, int64_t arrivals);
 void ptx_orders_arrive(PtxMachine *m, PtxWarp *w, int64_t offset, int64_t n, int64_t bytes);
 // Bytes that a copy brings: where it wrote was told by ptx_orders_lands() before.

@@ -292,7 +292,8 @@ void ptx_tally_take(PtxTally *tally, int pc, const PtxSiteCount *count, bool all
 
 void ptx_tally_innermost(PtxTally *tally) { tally->innermost = true; }
 
-int ptx_tally_row(const PtxTally *tally, int loc) {
+// The place whose line a place is shown at.
+static int ptx_tally_row(const PtxTally *tally, int loc) {
   return tally->innermost || loc < 0 ? loc : ptx_own_loc(tally->module, loc);
 }
 

@@ -100,7 +100,6 @@ typedef struct PtxLines {
 // Lines are those of headers too, as a profiler's are; without it they are the user's own
 // (ptx_own_loc).
 void ptx_tally_innermost(PtxTally *tally);
-int ptx_tally_row(const PtxTally *tally, int loc);  // the place whose line a place is shown at
 // Lines that accessed memory, by file and line; those of shared memory first come first.
 const PtxLines *ptx_tally_lines(Arena *arena, const PtxTally *tally);
 // Pairs of places whose lines have numbers together, and of one that is about `line` the other

@@ -32,13 +32,6 @@ Rect rect_inset(Rect rect, int rows, int cols) {
   return rect_make(rect.row + rows, rect.col + cols, rect.rows - 2 * rows, rect.cols - 2 * cols);
 }
 
-Rect rect_centre(Rect rect, int rows, int cols) {
-  rows = min_int(max_int(0, rows), rect.rows);
-  cols = min_int(max_int(0, cols), rect.cols);
-  return rect_make(rect.row + (rect.rows - rows) / 2, rect.col + (rect.cols - cols) / 2, rows,
-                   cols);
-}
-
 Rect rect_take_top(Rect *rest, int rows) {
   rows = min_int(max_int(0, rows), rest->rows);
   Rect strip = {rest->row, rest->col, rows, rest->cols};

@@ -20,8 +20,6 @@ bool rect_equal(Rect a, Rect b);
 Rect rect_intersect(Rect a, Rect b);
 // Without `rows` rows at the top and at the bottom and `cols` columns at either side.
 Rect rect_inset(Rect rect, int rows, int cols);
-// A rectangle of that size, or what fits, in the middle of `rect`: for pop-ups.
-Rect rect_centre(Rect rect, int rows, int cols);
 
 // Cuts a strip off `rest` and returns it.
 Rect rect_take_top(Rect *rest, int rows);

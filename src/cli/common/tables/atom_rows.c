@@ -43,7 +43,7 @@ void atom_list_text(Arena *arena) {
       {"warps", "warps", .least = 5, .right = true},
       {"cc_first", "cc", .least = 5, .right = true, .text = cc_text},
       {"knob", "ATOM_KIND", .least = 0}};
-  text_table_print(arena, &(TextTable){&listed_atom_form, columns, 10, " "}, atom_table,
+  text_table_print(arena, &(TextTable){&listed_atom_form, TEXT_COLUMNS(columns), " "}, atom_table,
                    sizeof *atom_table, atom_count, NULL);
   fputs(
       "\n"

@@ -36,8 +36,8 @@ static void print_text(Arena *arena, const HistoryRow *rows, int n) {
       {"cublas_ratio", "cuBLAS", .least = 6, .right = true, .text = share_text},
       {"gpu", "GPU", .least = 16, .text = gpu_text},
       {"state", "state", .least = 0}};
-  text_table_print(arena, &(TextTable){&history_row_form, columns, 6, "  "}, rows, sizeof *rows, n,
-                   NULL);
+  text_table_print(arena, &(TextTable){&history_row_form, TEXT_COLUMNS(columns), "  "}, rows,
+                   sizeof *rows, n, NULL);
 }
 
 #define COLUMNS                                                                           \

@@ -9,7 +9,8 @@
 #include "base/str.h"
 #include "model/readings/rules/rule.h"
 
-bool sweep_is_legal(const TargetTable *targets, const Schedule *schedule) {
+// Whether there is a program for the schedule and an SM has room for one of its blocks.
+static bool sweep_is_legal(const TargetTable *targets, const Schedule *schedule) {
   Arena *scratch = arena_new("sweep");
   Diags diags = diags_new(scratch);
   const Target *target = target_find(targets, schedule->target, &diags);

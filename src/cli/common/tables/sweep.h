@@ -33,6 +33,3 @@ typedef struct SweepPoints {
 } SweepPoints;
 SweepPoints sweep_points(Arena *arena, const SweepAxes *axes, const Schedule *base,
                          const TargetTable *targets);
-
-// Whether there is a program for the schedule and an SM has room for one of its blocks.
-bool sweep_is_legal(const TargetTable *targets, const Schedule *schedule);

@@ -20,6 +20,9 @@ typedef struct TextColumn {
   const char *(*text)(Arena *arena, const void *it);  // NULL: the member as it is
 } TextColumn;
 
+// All columns of a list.
+#define TEXT_COLUMNS(list) (list), (int)(sizeof(list) / sizeof *(list))
+
 typedef struct TextTable {
   const Form *form;
   const TextColumn *column;

@@ -76,7 +76,8 @@ char *history_file_path(Arena *arena) {
   return local ? local : path;
 }
 
-bool history_file_is_shared(Arena *arena, const char *path) {
+// Whether it is the one in $GEMMVIEW_CLASSROOM, which several users write.
+static bool history_file_is_shared(Arena *arena, const char *path) {
   const char *shared = classroom_path(arena);
   return shared && str_equal(path, shared);
 }

@@ -10,8 +10,6 @@
 
 // $GEMMVIEW_CLASSROOM/history.db, else the user's own as history.h says; NULL: nowhere.
 char *history_file_path(Arena *arena);
-// Whether it is the one in $GEMMVIEW_CLASSROOM, which several users write.
-bool history_file_is_shared(Arena *arena, const char *path);
 
 // Makes an empty file where there is none; false with errno set when it cannot be opened after
 // that. `*real` is `path` with the links of its folder resolved and that of a file of one's own.

@@ -2,7 +2,7 @@
 // in float64, keys 256 at a time, with the running maximum that it checks. Rows are n_checked apart
 // where all of them would take longer than a user waits; a NaN is looked for in every cell. Worked
 // example, 64 heads of 4096 queries and keys, dimension 128: 2^38 products, one row in five.
-#include "kernels/toolchain/export/export_attention.h"
+#include "kernels/toolchain/export/export_inside.h"
 
 void export_attention_sizes(Str *out, const Plan *plan) {
   const double products =

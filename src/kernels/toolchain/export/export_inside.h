@@ -1,7 +1,8 @@
-// Parts of an exported text that export_cu.c and export_library.c share: whole lines each.
+// Parts of an exported text: whole lines each.
 #pragma once
 #include "base/str.h"
 #include "kernels/toolchain/plan.h"
+#include "model/ir/names.h"
 #include "model/text/emit.h"
 #include "model/words/target.h"
 
@@ -18,3 +19,19 @@ void export_add_map_function(Str *out, const Plan *plan);
 void export_add_maps(Str *out, const Emission *emission, const Plan *plan);
 void export_add_attributes(Str *out, const Emission *emission);
 bool export_is_workspace(const Buffer *buffer);
+
+// ---- of attention -------------------------------------------------------------------------------
+
+// Sizes, the rows that are checked, the factor of the scores, operations of one launch.
+void export_attention_sizes(Str *out, const Plan *plan);
+// The kernel that compares rows with float64: whole lines.
+extern const char export_attention_check[];
+
+// ---- of a block-scaled product ------------------------------------------------------------------
+
+// typedefs, element(), number() of factors and results, set() of operands, and what fills factors.
+void export_scaled_types(Str *out, const Problem *problem);
+// Where a factor lies, and the kernel that checks cells.
+const char *export_scaled_check(Arena *arena, const Problem *problem);
+// Operands and factors are allocated and filled, C is left unwritten.
+const char *export_scaled_fill(Arena *arena, const Problem *problem);

@@ -3,7 +3,7 @@
 // Factors are drawn from 1/2 to 2, in all of the steps that their type has there; of ue8m0 these
 // are powers of two. Two elements of 4 bits come of one normal number, the second of what the first
 // leaves out of it.
-#include "kernels/toolchain/export/export_scaled.h"
+#include "kernels/toolchain/export/export_inside.h"
 
 #include "model/ir/problem.h"
 #include "model/text/prelude.h"

@@ -189,7 +189,7 @@ ProgramText program_print(Arena *arena, const Program *program) {
   return print_program(arena, program, false);
 }
 
-ProgramText program_print_full(Arena *arena, const Program *program) {
+static ProgramText program_print_full(Arena *arena, const Program *program) {
   return print_program(arena, program, true);
 }
 

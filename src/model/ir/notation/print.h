@@ -23,7 +23,6 @@ typedef struct ProgramText {
 // Prints what a person reads of a program, and the complete text, which is read back (parse.h): the
 // same lines, longer, below a head that says the problem and its axes.
 ProgramText program_print(Arena *arena, const Program *program);
-ProgramText program_print_full(Arena *arena, const Program *program);
 // The lines, indented by two blanks each.
 char *program_text(Arena *arena, const Program *program);
 char *program_text_full(Arena *arena, const Program *program);

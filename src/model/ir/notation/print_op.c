@@ -28,7 +28,8 @@ static void print_expr(Spans *out, const Expr *expr) {
   spans_add(out, SPAN_INDEX, text.text);
 }
 
-void access_print(Spans *out, const Access *access) {
+// "A_s[k_o % 3, lane]"
+static void access_print(Spans *out, const Access *access) {
   spans_add(out, SPAN_BUFFER, access->buffer->name);
   spans_add(out, SPAN_PLAIN, "[");
   for (int d = 0; d < access->buffer->rank; d++) {

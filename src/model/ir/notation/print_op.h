@@ -9,6 +9,3 @@ void op_print(Spans *out, const Program *program, const Op *op, bool full);
 // A row of the screen: buffers without indices, and of registers the part that `count` executions
 // reach, "acc[8×8] += a*b". `roomy`: with what is said where there is room for it.
 void op_print_brief(Spans *out, const Program *program, const Op *op, int64_t count, bool roomy);
-
-// "A_s[k_o % 3, lane]"
-void access_print(Spans *out, const Access *access);

@@ -18,7 +18,7 @@ static FragmentRows rows_of(const Product *product) {
   return fragment_rows(&map);
 }
 
-int64_t rows_of_lane(const Product *product) { return rows_of(product).n_rows; }
+static int64_t rows_of_lane(const Product *product) { return rows_of(product).n_rows; }
 
 const Expr *row_of_value(Program *program, const Product *product, const Expr *value) {
   const FragmentRows rows = rows_of(product);
@@ -26,7 +26,7 @@ const Expr *row_of_value(Program *program, const Product *product, const Expr *v
                           sums_of(product).n_value_bits);
 }
 
-const Expr *value_of_row(Program *program, const Product *product, const Expr *row) {
+static const Expr *value_of_row(Program *program, const Product *product, const Expr *row) {
   const FragmentRows rows = rows_of(product);
   return layout_bits_expr(program->arena, row, rows.value_of_row_bit, rows.n_row_bits);
 }

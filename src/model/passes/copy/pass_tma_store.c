@@ -47,7 +47,9 @@ bool pass_piece_fits(int64_t columns, int64_t of_warp, int64_t of_atom) {
          (columns % of_atom == 0 || of_atom % columns == 0);
 }
 
-int64_t pass_piece_columns(const Schedule *schedule, int64_t of_atom, int element_bytes) {
+// Columns of a piece that a warp sends to C at a time: EPI_N, or the widest panel of at most 128
+// bytes that its columns are a multiple of. `of_atom`: columns of the atom.
+static int64_t pass_piece_columns(const Schedule *schedule, int64_t of_atom, int element_bytes) {
   int64_t of_warp = schedule->value[KNOB_FN] * of_atom, columns = PANEL_BYTES / element_bytes;
   if (schedule->value[KNOB_EPI_N]) return schedule->value[KNOB_EPI_N];
   while (!pass_piece_fits(columns, of_warp, of_atom)) columns /= 2;

@@ -16,7 +16,8 @@ static int limiter_count(const Resources *resources) {
   return n;
 }
 
-const SiteSaid *sites_said(Arena *arena, const Model *model) {
+// [n_sites] without measured clocks.
+static const SiteSaid *sites_said(Arena *arena, const Model *model) {
   SiteSaid *said = ARENA_ARRAY(arena, SiteSaid, model->n_sites);
   for (int i = 0; i < model->n_sites; i++) said[i] = (SiteSaid){&model->site[i], NAN};
   return said;

@@ -13,9 +13,6 @@ typedef struct SiteSaid {
   double clocks_measured;  // of one access on the GPU at hand; NaN: not timed
 } SiteSaid;
 
-// [n_sites] without measured clocks.
-const SiteSaid *sites_said(Arena *arena, const Model *model);
-
 // An access to shared memory. `number` is its place in program order; wavefronts, ideal, conflicts
 // and ways are of the form with the most clocks, `forms` has all of them, `written` what the
 // program says. An access without a count has null.

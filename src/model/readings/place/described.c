@@ -61,7 +61,8 @@ DescribedSlabs described_slabs(const Program *program) {
   return slabs;
 }
 
-const char *described_swizzle(Arena *arena, const Buffer *slab) {
+// "128-byte swizzle", "no swizzle"
+static const char *described_swizzle(Arena *arena, const Buffer *slab) {
   if (slab->n_xor) return "a typed layout";
   return slab->swizzle_bits ? arena_printf(arena, "%d-byte swizzle", 16 << slab->swizzle_bits)
                             : "no swizzle";

@@ -18,5 +18,3 @@ DescribedSlabs described_slabs(const Program *program);
 
 // "No lane addresses A_s, B_s in shared memory: TMA writes, wgmma reads them; 128-byte swizzle."
 const char *described_sentence(Arena *arena, const DescribedSlabs *slabs);
-// "128-byte swizzle", "no swizzle"
-const char *described_swizzle(Arena *arena, const Buffer *slab);

@@ -1,4 +1,4 @@
-// Facts of a program (skeleton_facts.h) → the list of what its kernel must contain, line by line.
+// Facts of a program (skeleton_checks.h) → the list of what its kernel must contain, line by line.
 //
 // Two tables are here: who reaches a statement (one thread, one whole warp), and the rest, each a
 // function; what must stand in front of or behind what is that of skeleton_order.c. A row is asked

@@ -9,7 +9,7 @@
 // Worked example, two consumers of a pair: the warps 8 and 9 of CTA 0 commit to empty[0] with mask
 // 3, so that element 0 of the first CTA gets 2; its 4 writing warps and those of CTA 1 arrive at
 // acc_empty[0] with mask 1: 8.
-#include "model/readings/rules/skeleton_facts.h"
+#include "model/readings/rules/skeleton_checks.h"
 
 #include "base/whole.h"
 #include "model/ir/buffer.h"

@@ -261,7 +261,8 @@ TimelineChain timeline_stuck_chain(const Timeline *timeline) {
 
 // ---- in words -----------------------------------------------------------------------------------
 
-const char *timeline_warp_name(Arena *arena, const Timeline *timeline, int warp) {
+// "consumer 4"; of a block of a cluster "1:consumer 4"; "warp 4" where warps have no roles.
+static const char *timeline_warp_name(Arena *arena, const Timeline *timeline, int warp) {
   const char *role = timeline_role(timeline, warp);
   const int at = timeline_warp(timeline, warp);
   if (timeline->n_blocks < 2) return arena_printf(arena, "%s %d", role ? role : "warp", at);

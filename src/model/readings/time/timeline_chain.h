@@ -36,5 +36,3 @@ const char *timeline_chain_text(Arena *arena, const Timeline *timeline, const Ti
 // The chain of those that begin at a warp which waits for ever that goes furthest to its root;
 // empty: nobody waits for ever.
 TimelineChain timeline_stuck_chain(const Timeline *timeline);
-// "consumer 4"; of a block of a cluster "1:consumer 4"; "warp 4" where warps have no roles.
-const char *timeline_warp_name(Arena *arena, const Timeline *timeline, int warp);

@@ -175,9 +175,7 @@ typedef struct TimeMachine {
 void *time_grown(Arena *arena, const void *from, int n, int *capacity, size_t size);
 
 // Work: moves, multiplications, sums (timeline_work.c).
-TimelineEvent *time_new_event(TimeMachine *machine, const TimeWarp *warp, const Stmt *stmt,
-                              TimelineKind kind);
-// The same of an event that orders: work behind it is no continuation of work before it.
+// An event that orders: work behind it is no continuation of work before it.
 TimelineEvent *time_new_order(TimeMachine *machine, TimeWarp *warp, const Stmt *stmt,
                               TimelineKind kind);
 void time_set_bar(TimelineEvent *event, const Buffer *buffer, int at, int rank, const TimeBar *bar);

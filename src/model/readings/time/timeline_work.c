@@ -24,8 +24,8 @@ void *time_grown(Arena *arena, const void *from, int n, int *capacity, size_t si
   return more;
 }
 
-TimelineEvent *time_new_event(TimeMachine *m, const TimeWarp *w, const Stmt *stmt,
-                              TimelineKind kind) {
+static TimelineEvent *time_new_event(TimeMachine *m, const TimeWarp *w, const Stmt *stmt,
+                                     TimelineKind kind) {
   Timeline *out = m->out;
   if (out->n_events == EVENTS_MAX) {
     out->full = true;

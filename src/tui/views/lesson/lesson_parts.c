@@ -26,7 +26,7 @@ static void add(LessonParts *parts, Style style, const char *text) {
 
 bool part_is(const Part *part, PartKind kind) { return kind == PART_ANY || part->kind == kind; }
 
-int part_rows(const Part *part, int cols) {
+static int part_rows(const Part *part, int cols) {
   return *part->text ? canvas_wrap_rows(part->text, cols) : 1;
 }
 

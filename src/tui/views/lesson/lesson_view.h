@@ -69,5 +69,4 @@ void parts_add_remarks(Session *session, LessonParts *parts);
 
 bool part_is(const Part *part, PartKind kind);
 // Rows that a part, or all of one kind, takes in so many columns.
-int part_rows(const Part *part, int cols);
 int parts_rows(const LessonParts *parts, PartKind kind, int cols);

@@ -1,5 +1,5 @@
 // JSON → questions.
-#include "tui/views/own/opened_needs.h"
+#include "tui/views/own/own_work.h"
 
 #include "base/json.h"
 #include "base/str.h"

@@ -2,7 +2,7 @@
 //
 // The stages come on stderr, one line each, and so does what went wrong, after "gemmview: ". A save
 // while the child runs ends that child and starts another.
-#include "tui/views/own/opened_run.h"
+#include "tui/views/own/own_work.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // One question at a time goes to the thread, copied first. The search asks every few hundred states
 // whether it goes on (SearchOptions.goes_on): there it says how many it has seen, and hears that it
 // has been given up, so that a later question waits for some milliseconds at most.
-#include "tui/views/time/pipeline_orders.h"
+#include "tui/views/time/pipeline.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -123,12 +123,6 @@ static const SearchResult *found_by(const PipelineOrders *o) {
 }
 
 int orders_count(const PipelineOrders *o) { return found_by(o) ? found_by(o)->n_steps : 0; }
-
-int orders_stmt(const PipelineOrders *o, int step) {
-  const SearchResult *r = found_by(o);
-  if (!r || step < 0 || step >= r->n_steps) return -1;
-  return search_event(o->answer.search, r->step[step].process, r->step[step].at)->tag;
-}
 
 // ---- the picture --------------------------------------------------------------------------------
 

@@ -1,0 +1,4 @@
+// tests/told/banks.sh
+#include "told.h"
+
+TOLD(banks)

@@ -1,0 +1,4 @@
+// tests/told/layouts.sh
+#include "told.h"
+
+TOLD(layouts)

@@ -1,0 +1,4 @@
+// tests/told/machine.sh
+#include "told.h"
+
+TOLD(machine)

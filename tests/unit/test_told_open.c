@@ -1,0 +1,4 @@
+// tests/told/open.sh
+#include "told.h"
+
+TOLD(open)

@@ -1,0 +1,4 @@
+// tests/told/registers.sh
+#include "told.h"
+
+TOLD(registers)

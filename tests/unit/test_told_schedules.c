@@ -1,0 +1,4 @@
+// tests/told/schedules.sh
+#include "told.h"
+
+TOLD(schedules)

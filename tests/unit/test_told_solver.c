@@ -1,0 +1,4 @@
+// tests/told/solver.sh
+#include "told.h"
+
+TOLD(solver)

@@ -555,7 +555,7 @@ static void run_after(Machine *m, Warp *w, const Code *code) {
 // ---- rules --------------------------------------------------------------------------------------
 
 static const char *const products[ROLE_COUNT] = {
-    [ROLE_SUMS] = "ask the tensor core for the tile of %a times the tile of %b"};
+    [ROLE_SUMS] = "multiply the tiles of %a and %b on the tensor core"};
 static const char *const help_of_product[ROLE_COUNT + 1] = {
     [ROLE_SUMS] =
         "one thread issues it; the tensor core reads both tiles by their descriptors and adds to "

@@ -159,17 +159,17 @@ static const PreludeText *mma_of(const Op *op) {
   return &kinds[i].text[tcgen05_group(op) - 1];
 }
 
-#define CP_OF(name, group, whose)                                                             \
-  {                                                                                           \
-    name,                                                                                     \
-        "// 32 rows of 16 bytes that a descriptor finds, asynchronously, to four columns    " \
-        "of tensor memory,\n// into the lanes of each quarter" whose                          \
-        ". Products that are issued later find them.\n"                                       \
-        "__device__ __forceinline__ void " name                                               \
-        "(unsigned to, unsigned long long from) {\n"                                          \
-        "  asm volatile(\"tcgen05.cp.cta_group::" group                                       \
-        ".32x128b.warpx4 [%0], %1;\"\n"                                                       \
-        "               :: \"r\"(to), \"l\"(from) : \"memory\");\n}\n"                        \
+#define CP_OF(name, group, whose)                                                          \
+  {                                                                                        \
+    name,                                                                                  \
+        "// 32 rows of 16 bytes that a descriptor finds, asynchronously, to four columns " \
+        "of tensor memory,\n// into the lanes of each quarter" whose                       \
+        ". Products that are issued later find them.\n"                                    \
+        "__device__ __forceinline__ void " name                                            \
+        "(unsigned to, unsigned long long from) {\n"                                       \
+        "  asm volatile(\"tcgen05.cp.cta_group::" group                                    \
+        ".32x128b.warpx4 [%0], %1;\"\n"                                                    \
+        "               :: \"r\"(to), \"l\"(from) : \"memory\");\n}\n"                     \
   }
 static const PreludeText cp[GROUPS] = {
     CP_OF("tcgen05_cp", "1", ""),

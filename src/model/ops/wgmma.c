@@ -306,7 +306,7 @@ static void emit_wait(Emitter *emitter, const Op *op) {
 }
 
 static const char *const products[ROLE_COUNT] = {
-    [ROLE_ACC] = "ask the tensor core for each tile of %a times each of %b"};
+    [ROLE_ACC] = "multiply each tile of %a by each of %b on the tensor core"};
 static const char *const help_of_product[ROLE_COUNT + 1] = {
     [ROLE_ACC] =
         "asynchronous: the tensor core reads both tiles by their descriptors; do not touch "

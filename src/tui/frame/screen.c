@@ -23,6 +23,7 @@
 void view_prepare(Session *session, int rows, int cols) {
   const ViewBody *body = view_table[session->at.view].body;
   session->at.subject = NULL;  // it lay in the frame before
+  pins_choose(session, rows, cols);
   session_prepare(session, rows, pins_cols(session, rows, cols), body->estimates);
   palette_prepare(session);
   view_take_subject(session);

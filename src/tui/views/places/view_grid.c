@@ -33,7 +33,7 @@ enum {
 
 // Every tile has the colour of its place where it has one, on a large screen that of its wave,
 // unless somebody said otherwise.
-enum { WAVES_COLS = 120, WAVES_ROWS = 40 };
+enum { WAVES_COLS = 80, WAVES_ROWS = 28 };
 typedef enum Colours {
   COLOURS_AUTO,
   COLOURS_WAVES,

@@ -107,7 +107,7 @@ static void add_trial(Str *out, const Session *session, const Trial *trial, cons
   if (trial->legal)
     add_effects(out, session, trial, most);
   else
-    str_printf(out, "breaks %s", trial->rule);
+    str_printf(out, "illegal: %s", most == EFFECTS ? trial->why : trial->rule);
 }
 
 // Says what a step down and a step up would do: each on a line of its own, or as many figures of

@@ -9,6 +9,7 @@
 #include "tui/frame/drive.h"
 #include "tui/frame/explorer.h"
 #include "tui/frame/palette.h"
+#include "tui/frame/pins.h"
 #include "tui/frame/view.h"
 #include "tui/views/memory/banks_view.h"
 
@@ -65,6 +66,7 @@ START_TEST(room_that_is_there_is_used) {
   size(40, 120);
   ck_assert(shows("ln  byte bank"));
   ck_assert(shows("ln = lane"));
+  pins_none(session);
   size(60, 200);
   ck_assert(shows("ln  byte bank"));
   ck_assert(shows("B_s [16 x 128]"));

@@ -46,7 +46,7 @@ double promise_gain(const Promise *promise) {
   return promise->there ? fmin(gain, promise->there->tflops / from) : gain;
 }
 
-// What a trial promises; `gain` 0: nothing.
+// The promise of a trial; `gain` 0: none.
 typedef struct Weighed {
   double gain, to;  // to: TFLOP/s that are expected of it
   bool comparable;

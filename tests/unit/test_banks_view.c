@@ -75,6 +75,13 @@ START_TEST(room_that_is_there_is_used) {
 }
 END_TEST
 
+START_TEST(a_conflict_leads_to_the_solver) {
+  keys("j Enter");
+  ck_assert_int_eq(session->at.view, view_find("swizzle"));
+  ck_assert_msg(shows("bound"), "%s", export_text(arena, canvas));
+}
+END_TEST
+
 START_TEST(an_expression_comes_in_by_the_prompt) {
   view_show(session, view_find("explore"));
   run("banks lds32 (tid % 8) * 32 + lane/8");
@@ -194,6 +201,7 @@ Suite *suite_banks_view(void) {
   TCase *tcase = tcase_create("banks_view");
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_test(tcase, room_that_is_there_is_used);
+  tcase_add_test(tcase, a_conflict_leads_to_the_solver);
   tcase_add_test(tcase, an_expression_comes_in_by_the_prompt);
   tcase_add_test(tcase, own_addresses_have_room_everywhere);
   tcase_add_test(tcase, global_memory_has_no_phases);

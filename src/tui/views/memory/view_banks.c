@@ -537,6 +537,12 @@ static void step_execution(Session *session, int step) {
 static void execution_before(Session *s, const char *a) { (void)a, step_execution(s, -1); }
 static void execution_after(Session *s, const char *a) { (void)a, step_execution(s, 1); }
 
+static void open_solver(Session *session, const char *argument) {
+  (void)argument;
+  view_show(session, view_find("swizzle"));
+  view_run(session, "solve", NULL);
+}
+
 static const Action actions[] = {
     {"phase-before", "Left h", "phase", "phase-after",
      "the phase before; the first page shows "
@@ -546,6 +552,8 @@ static const Action actions[] = {
     {"execution-before", ", <", "execution", "execution-after",
      "own kernel: the previous addresses of this access, the worst first", execution_before},
     {"execution-after", ". >", NULL, NULL, "the next addresses", execution_after},
+    {"solver", "Enter", "solver", NULL, "find the best layout for this slab, in the swizzle view",
+     open_solver},
     {"picture", "v", "picture", NULL,
      "change the picture: punch card, lanes by banks, the slab, ldmatrix lines", change_picture},
     {"written", "w", NULL, NULL, "show accesses as written, or as executed (LDS merged to LDS.128)",

@@ -221,8 +221,8 @@ static void tells_of(const Model *model, BreakageId id) {
   canvas_clear(canvas);
   checklist_draw(canvas, canvas_rect(canvas), &list, checklist_first_bad(&list));
   const char *text = export_text(arena, canvas);
-  const char *said = arena_printf(
-      arena, list.skeleton->n_bad ? "ok  broken: %s " : "ok; none is about %s ", name);
+  const char *said =
+      arena_printf(arena, list.skeleton->n_bad ? "ok  broken: %s " : "ok; none is about %s ", name);
   ck_assert_msg(strstr(text, said) != NULL, "no \"%s\" in\n%s", said, text);
 }
 

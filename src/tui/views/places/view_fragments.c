@@ -537,6 +537,11 @@ static void follow(Session *session, const char *argument) {
                         f.row, f.col));
 }
 
+// A user's kernel has no tiles to follow an element in.
+static const char *fragments_hint(const Session *session, const Action *action) {
+  return action->run == follow && session->at.subject ? NULL : action->label;
+}
+
 static const Action actions[] = {
     {"column-before", "Left h", "column", "column-after", "the column before", column_before},
     {"column-after", "Right l", NULL, NULL, "the next column", column_after},
@@ -572,6 +577,7 @@ const ViewBody fragments_view = {
     .at = fragments_at,
     .go = fragments_go,
     .click = fragments_click,
+    .hint = fragments_hint,
     .actions = actions,
     .n_actions = sizeof actions / sizeof *actions,
     .n_panes = N_OPERANDS,

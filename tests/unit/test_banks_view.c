@@ -75,6 +75,19 @@ START_TEST(room_that_is_there_is_used) {
 }
 END_TEST
 
+// The sentence of explore's card stands here, too.
+START_TEST(an_access_says_why) {
+  keys("g j");
+  ck_assert_msg(
+      shows("Lanes are 32 bytes apart: the 8 lanes of a quarter-warp use 16 of the 32 banks"), "%s",
+      export_text(arena, canvas));
+  while (session_idle(session)) {
+  }
+  drive_frame(session, canvas);
+  ck_assert(shows("CELL_GROUP 4 it takes 4 wavefronts."));
+}
+END_TEST
+
 START_TEST(a_conflict_leads_to_the_solver) {
   keys("j Enter");
   ck_assert_int_eq(session->at.view, view_find("swizzle"));
@@ -201,6 +214,7 @@ Suite *suite_banks_view(void) {
   TCase *tcase = tcase_create("banks_view");
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_test(tcase, room_that_is_there_is_used);
+  tcase_add_test(tcase, an_access_says_why);
   tcase_add_test(tcase, a_conflict_leads_to_the_solver);
   tcase_add_test(tcase, an_expression_comes_in_by_the_prompt);
   tcase_add_test(tcase, own_addresses_have_room_everywhere);

@@ -120,3 +120,8 @@ const char *bank_remedy(Arena *arena, const Session *session, const Site *site) 
                       knob_value_text(arena, &schedule, best->knob), trial_wavefronts(best, site),
                       plural_s(trial_wavefronts(best, site)));
 }
+
+const char *bank_says(Arena *arena, const Session *session, const Site *site, const BankMap *map) {
+  const char *reason = bank_reason(arena, site, map), *remedy = bank_remedy(arena, session, site);
+  return reason && remedy ? arena_printf(arena, "%s %s", reason, remedy) : reason;
+}

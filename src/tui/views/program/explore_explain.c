@@ -267,10 +267,8 @@ static void explain_legality(Arena *arena, const Session *session, Explore *expl
 static void explain_card(Arena *arena, const Session *session, Explore *explore) {
   const Site *site = session_site(session);
   if (!site) return;
-  explore->reason = bank_reason(arena, site, &session->doc.now.picture->map[session->at.site]);
-  const char *remedy = bank_remedy(arena, session, site);
-  if (explore->reason && remedy)
-    explore->reason = arena_printf(arena, "%s %s", explore->reason, remedy);
+  explore->reason =
+      bank_says(arena, session, site, &session->doc.now.picture->map[session->at.site]);
 }
 
 void explore_explain(Arena *arena, const Session *session, Explore *explore) {

@@ -220,7 +220,7 @@ static void draw_rung(Canvas *canvas, Rect row, const Session *session, const La
                 : rung->aside ? "·"
                               : " ");
   canvas_fit(canvas, row, 0, TITLE_COL, TITLE_COLS, ALIGN_LEFT, here ? STYLE_TITLE : STYLE_TEXT,
-             rung->title);
+             rung->name);
   draw_figures(canvas, row, rung, line);
   draw_bar(canvas, row, line, lines->top, here);
   canvas_spot(canvas, row, SPOT_MEASURE_LINE, index);
@@ -357,11 +357,16 @@ static const Rung *rung_under_cursor(const Session *session, const LadderLines *
   return &session->doc.ladder->rung[*at];
 }
 
+// "padding: Four more floats at the end of each slab row move …"
+static const char *story_of(const Session *session, const Rung *rung) {
+  return arena_printf(session->frame, "%s: %s", rung->title, rung->line);
+}
+
 // A line above, the time, the claim, and the sentence whole.
 static int details_rows(Rect in, const Session *session, const LadderLines *lines) {
   int at;
   const Rung *rung = rung_under_cursor(session, lines, &at);
-  int rows = 2 + (rung->claim != NULL) + canvas_wrap_rows(rung->line, in.cols - 2);
+  int rows = 2 + (rung->claim != NULL) + canvas_wrap_rows(story_of(session, rung), in.cols - 2);
   return in.rows > 10 ? rows : 0;
 }
 
@@ -371,7 +376,7 @@ static void draw_details(Canvas *canvas, Rect in, const Session *session,
   const Rung *rung = rung_under_cursor(session, lines, &at);
   rect_take_top(&in, draw_origin(canvas, in, session, rung, lines->line[at].timed));
   rect_take_top(&in, draw_claim(canvas, in, rung->claim));
-  canvas_wrap(canvas, rect_inset(in, 0, 1), STYLE_TEXT, rung->line);
+  canvas_wrap(canvas, rect_inset(in, 0, 1), STYLE_TEXT, story_of(session, rung));
 }
 
 // ---- what limits this kernel --------------------------------------------------------------------
@@ -468,9 +473,7 @@ static void draw(Canvas *canvas, Rect in, const Session *session, const void *pr
 
 static void enter(Session *session) { session_view_state(session)->cursor = session->doc.rung; }
 static int count(const Session *session) { return session->doc.ladder->n_rungs; }
-static const char *line(const Session *session, int i) {
-  return session->doc.ladder->rung[i].title;
-}
+static const char *line(const Session *session, int i) { return session->doc.ladder->rung[i].name; }
 static void take(Session *session, int i) { session_go_rung(session, i); }
 
 const MeasurePicture measure_ladder = {

@@ -388,6 +388,7 @@ static bool is_of_schedule(const Action *action) {
 
 static const char *global_label(const Session *session, const Action *action) {
   if (session->at.subject && is_of_schedule(action)) return NULL;
+  if (view_find_action(session, action->name) != action) return NULL;  // the view has its own
   if (session->at.subject && session->at.view != session->at.kernel_view &&
       str_equal(action->name, "back"))
     return view_table[session->at.kernel_view].title;

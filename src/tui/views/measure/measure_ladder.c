@@ -358,15 +358,18 @@ static const Rung *rung_under_cursor(const Session *session, const LadderLines *
 }
 
 // "padding: Four more floats at the end of each slab row move …"
-static const char *story_of(const Session *session, const Rung *rung) {
-  return arena_printf(session->frame, "%s: %s", rung->title, rung->line);
+enum { STORY_BYTES = 1024 };
+static const char *story_of(char out[STORY_BYTES], const Rung *rung) {
+  snprintf(out, STORY_BYTES, "%s: %s", rung->title, rung->line);
+  return out;
 }
 
 // A line above, the time, the claim, and the sentence whole.
 static int details_rows(Rect in, const Session *session, const LadderLines *lines) {
   int at;
   const Rung *rung = rung_under_cursor(session, lines, &at);
-  int rows = 2 + (rung->claim != NULL) + canvas_wrap_rows(story_of(session, rung), in.cols - 2);
+  char story[STORY_BYTES];
+  int rows = 2 + (rung->claim != NULL) + canvas_wrap_rows(story_of(story, rung), in.cols - 2);
   return in.rows > 10 ? rows : 0;
 }
 
@@ -376,7 +379,8 @@ static void draw_details(Canvas *canvas, Rect in, const Session *session,
   const Rung *rung = rung_under_cursor(session, lines, &at);
   rect_take_top(&in, draw_origin(canvas, in, session, rung, lines->line[at].timed));
   rect_take_top(&in, draw_claim(canvas, in, rung->claim));
-  canvas_wrap(canvas, rect_inset(in, 0, 1), STYLE_TEXT, story_of(session, rung));
+  char story[STORY_BYTES];
+  canvas_wrap(canvas, rect_inset(in, 0, 1), STYLE_TEXT, story_of(story, rung));
 }
 
 // ---- what limits this kernel --------------------------------------------------------------------

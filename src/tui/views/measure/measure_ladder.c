@@ -163,8 +163,9 @@ static void draw_figures(Canvas *canvas, Rect row, const Rung *rung, const RungL
     canvas_fit(canvas, row, 0, FIGURE_COL, 9, ALIGN_RIGHT, timed ? STYLE_BAD : STYLE_UNKNOWN, why);
   }
   if (line->before > 0) {
-    Style style = timed->tflops < line->before ? STYLE_BAD : STYLE_TEXT;
-    draw_before(canvas, row, timed->tflops / line->before, style);
+    static const double shown_as_less = 0.995;  // ×1.00 is neither better nor worse
+    const double ratio = timed->tflops / line->before;
+    draw_before(canvas, row, ratio, ratio < shown_as_less ? STYLE_BAD : STYLE_TEXT);
   }
   canvas_fit(canvas, row, 0, MODEL_COL, 6, ALIGN_RIGHT, STYLE_ESTIMATED,
              measure_estimate_text(c, &line->estimate));

@@ -179,7 +179,7 @@ static int draw_explained(Canvas *canvas, Rect in, const GridHalf *half) {
   char text[256];
   snprintf(text, sizeof text,
            "%s: %s.%s The panels come from the program. %s are an estimate: blocks per SM follow "
-           "from the %s registers, and %s move up %s.",
+           "from the %s registers, and %s start %s.",
            grid_span_here(half->grid, half->span), grid_span_help(half->span),
            half->grid->stride > 1 ? " The picture shows every n-th CTA." : "",
            grid_words(half->grid).waves, half->counted ? "compiler's" : "model's",

@@ -91,9 +91,10 @@ static const char *limit_said(Arena *arena, const Session *session, bool brief) 
     return arena_printf(
         arena, brief ? "limit: waits (%s allowed)" : "limited by waits: the units allow %s TFLOP/s",
         allowed);
+  // The board's own bound, as the LIMIT of measure has it: the last wave takes off some more.
   if (limits.power)
     return arena_printf(arena, brief ? "limit: power (%s)" : "limited by power: %s TFLOP/s allowed",
-                        allowed);
+                        fmt_figure(allowed, session_model(session)->traffic.power_tflops));
   return unit_said(arena, session, &limits, brief);
 }
 

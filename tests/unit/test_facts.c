@@ -516,7 +516,7 @@ static const Fact facts[] = {
      "v",
      80,
      24,
-     {"producer warp 5 +32 KiB", "1: passes", "0: waits", "slab 2 takes it next"}},
+     {"producer warp 5 +32 KiB", "1: passes", "0: waits", "The next slab in it is 2"}},
     {"004_names",
      "who tells whom: the article's names beside ours",
      "blackwell",

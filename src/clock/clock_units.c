@@ -267,15 +267,16 @@ static double queue_up(Engine *e, EngineScheduler *s, int pc) {
 
 // ---- barriers -----------------------------------------------------------------------------------
 
-// The last warp that arrives lets all of them go on; those that wait for another number stay.
-static void arrive(Engine *e, int warp, const SassEvent *event) {
+// The last warp that arrives lets all of them go on; those that wait for another number stay, and
+// whoever only arrives waits for nobody.
+static void arrive(Engine *e, int warp, const SassInst *inst, const SassEvent *event) {
   const int slot = warp / e->in->warps, first = slot * e->in->warps;
   EngineBlock *block = &e->block[slot];
   const int number = event ? (int)(event->address % ENGINE_BARRIERS) : 0;
   const int wanted = event && event->value ? (int)event->value / SASS_LANES : block->n_live;
   EngineWarp *w = &e->warp[warp];
-  w->waits = true;
-  w->group[7] = number;
+  w->waits = !sass_only_arrives(inst);
+  if (w->waits) w->group[7] = number;
   if (e->barrier_free < (double)e->now) e->barrier_free = (double)e->now;
   e->barrier_free += e->machine->arrival_clocks;
   if (++block->arrived[number] < wanted) return;
@@ -322,7 +323,8 @@ static ClockCause reason_of(const SassInst *inst) {
 static void order(Engine *e, int warp, const SassInst *inst) {
   EngineWarp *w = &e->warp[warp];
   const SassEvent *event = next_event(w);
-  if (inst->opcode->kind == SASS_KIND_BARRIER) arrive(e, warp, event);
+  if (!event && w->way->told) return;
+  if (inst->opcode->kind == SASS_KIND_BARRIER) arrive(e, warp, inst, event);
   if (!event) return;
   if (inst->opcode->kind == SASS_KIND_MBARRIER) use_mbarrier(e, warp, inst, event);
   if (inst->opcode->kind == SASS_KIND_COPY) copy_box(e, warp, w->pc, event);

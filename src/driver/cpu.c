@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/str.h"
 #include "driver/driver_launch.h"
 
@@ -40,22 +41,19 @@ PtxMachine *cpu_machine(Arena *arena, const DriverRun *run, bool bare, Diags *di
   return machine;
 }
 
+static bool is_late(const DriverRun *run) { return run->until > 0 && clock_seconds() > run->until; }
+
+static bool ends(void *run) { return is_late(run); }
+
 PtxOutcome cpu_blocks(PtxMachine *machine, const DriverRun *run, const char *blocks) {
-  int first[3] = {0}, last[3] = {0};
+  int first[3] = {0};
   const bool all = str_equal(blocks, "all");
   if (!all) sscanf(blocks, "%d,%d,%d", &first[0], &first[1], &first[2]);
-  for (int d = 0; d < 3; d++) {
+  for (int d = 0; d < 3; d++)
     if (first[d] < 0 || first[d] >= run->at.grid[d]) first[d] = 0;
-    last[d] = all ? run->at.grid[d] - 1 : first[d];
-  }
   if (run->at.cooperative) return ptx_machine_run_grid(machine, all ? NULL : first);
-  const int *step = ptx_machine_cluster(machine);
-  PtxOutcome outcome = PTX_DONE;
-  for (int z = first[2]; z <= last[2]; z += step[2])
-    for (int y = first[1]; y <= last[1]; y += step[1])
-      for (int x = first[0]; x <= last[0] && outcome == PTX_DONE; x += step[0])
-        outcome = ptx_machine_run_cluster(machine, x, y, z);
-  return outcome;
+  return all ? ptx_machine_run_all(machine, ends, (void *)(uintptr_t)run)
+             : ptx_machine_run_waiting(machine, first);
 }
 
 // ---- what is told -------------------------------------------------------------------------------
@@ -112,9 +110,10 @@ DriverResult cpu_run(DriverRun *run) {
     result = result_of(machine, outcome);
     run->left = outcome == PTX_BUDGET;
     if (run->left)
-      driver_say(
-          "%s: stopped after %lld lane instructions (--budget): its results are not complete",
-          run->function->name, (long long)ptx_machine_lane_instructions(machine));
+      driver_say("%s: stopped after %lld lane instructions (%s): its results are not complete",
+                 ptx_plain_name(arena, run->function->name),
+                 (long long)ptx_machine_lane_instructions(machine),
+                 is_late(run) ? "--seconds" : "--budget");
   }
   arena_free(arena);
   return result;

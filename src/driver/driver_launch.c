@@ -81,36 +81,23 @@ static void note(SeenRow *row, const char *text) {
   if (row && text && !row->note[0]) snprintf(row->note, sizeof row->note, "%s", text);
 }
 
-// A program repeats launches to measure them, and a person waits: of the launches behind the
-// recorded one so many seconds are run.
-static bool is_over(void) {
-  enum { BEHIND_SECONDS = 10 };
-  static double since;
-  static bool said;
-  const SeenTable *seen = driver_seen();
-  if (!seen || !seen->written) return false;
-  if (since == 0) since = clock_seconds();
-  if (clock_seconds() - since < BEHIND_SECONDS) return false;
-  if (!said)
-    driver_say(
-        "%d s of launches after the recorded one have run; the others are left out, so the "
-        "results that the program prints are not valid",
-        BEHIND_SECONDS);
-  return said = true;
-}
-
-static DriverResult run_on_cpu(DriverRun *run, SeenRow *row) {
+static DriverResult run_on_cpu(DriverRun *run, SeenRow *row, bool wanted) {
   if (driver_settings()->skips) return DRIVER_OK;
-  if (run->function->kernel) return is_over() ? DRIVER_OK : cpu_run(run);
+  if (run->function->kernel) {
+    if (!patience_begin(run, wanted)) return DRIVER_OK;
+    const DriverResult result = cpu_run(run);
+    patience_end(run);
+    return result;
+  }
   const char *why = run->function->module->image.why_not;
   note(row, why);
   driver_say("%s is not run: %s", run->function->name, why ? why : "it has no PTX");
   return DRIVER_NO_BINARY_FOR_GPU;
 }
 
-static DriverResult run_it(DriverRun *run, SeenRow *row) {
+static DriverResult run_it(DriverRun *run, SeenRow *row, bool wanted) {
   const double started = clock_seconds();
-  const DriverResult result = run->run ? run->run(run->self) : run_on_cpu(run, row);
+  const DriverResult result = run->run ? run->run(run->self) : run_on_cpu(run, row, wanted);
   if (row && !run->run) row->ms += (clock_seconds() - started) * 1e3;
   return result;
 }
@@ -154,12 +141,13 @@ static DriverResult launch(const Call *call) {
   if (wanted) driver_find_kernel(run.function);
   if (row) row->has_ptx = run.function->module->image.ptx != NULL;
   run.left = false;
+  run.until = 0;
   run.n_params = 0;
   run.param_bytes = 0;
   memset(run.params, 0, sizeof run.params);
   if (!take_params(&run, call)) return run.run ? run.run(run.self) : DRIVER_INVALID_VALUE;
   Kept *kept = wanted ? keep_before(&run) : NULL;
-  const DriverResult result = run_it(&run, row);
+  const DriverResult result = run_it(&run, row, wanted);
   if (kept) keep_after(kept, &run, result == DRIVER_OK && !run.left);
   return result;
 }

@@ -15,6 +15,7 @@ typedef struct DriverRun {
   void *handle, *stream;
   uint64_t number;                  // of those that --kernel means
   bool left;                        // it was left before its end: its results are not whole
+  double until;                     // clock_seconds() when the CPU leaves it; 0: no limit
   DriverResult (*run)(void *self);  // with a real driver: what it was asked
   void *self;
 } DriverRun;
@@ -52,6 +53,11 @@ void driver_find_kernel(DriverFunction *function);
 void triton_find_ptx(DriverModule *module, const char *name);
 bool driver_read_ptx(DriverModule *module);
 DriverFunction *driver_function_of(void *handle);
+
+// patience.c: a launch that --seconds leaves no time for is not run on the CPU. `wanted`: it is the
+// recorded one. Sets run->until.
+bool patience_begin(DriverRun *run, bool wanted);
+void patience_end(const DriverRun *run);
 
 // cpu.c: all blocks, on the memory of the program itself.
 DriverResult cpu_run(DriverRun *run);

@@ -39,6 +39,7 @@ static void take_line(DriverSettings *to, const char *key, const char *value) {
       *(const char **)(void *)((char *)to + text_keys[i].offset) = strdup(value);
   if (str_equal(key, "launch")) to->launch = strtoll(value, NULL, 10);
   if (str_equal(key, "budget")) to->budget = strtoll(value, NULL, 10);
+  if (str_equal(key, "seconds")) to->seconds = strtoll(value, NULL, 10);
   if (str_equal(key, "no-data")) to->no_data = true;
   if (str_equal(key, "skips")) to->skips = true;
   const int most = (int)(sizeof to->attributes / sizeof to->attributes[0]);

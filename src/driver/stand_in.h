@@ -59,6 +59,8 @@ typedef struct DriverSettings {
   const char *command, *device, *blocks;
   long long launch;     // which launch of the kernel, from 0
   long long budget;     // lane instructions of one launch on the CPU
+  long long seconds;    // of launches in front of the recorded one, of itself, of those behind it;
+                        // 0: no limit
   bool no_data, skips;  // skips: no launch is run
   struct {
     int id, value;

@@ -162,6 +162,7 @@ SassWay *mc_ways_take(McWays *ways) {
     end_stretch(ways, walker);
     out[i] = walker->way;
     out[i].ended = walker->first >= 0 && walker->way.n_stretches < STRETCHES_MAX;
+    out[i].told = true;
     out[i].stretch = walker->stretch;
     out[i].event = walker->event;
   }

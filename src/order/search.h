@@ -180,8 +180,8 @@ typedef struct SearchResult {
   const char *root, *cure;         // search_explain(); NULL: nothing was found
 } SearchResult;
 
-// Processes that could have gone on at the end of a witness, and did not: delayed there, on a GPU,
-// the others come first as they do in it. Their next events; returns how many, at most `most`.
+// Events in front of which a process is to sleep on a GPU, so that a witness comes about there
+// (search_delays.c); returns how many, at most `most`.
 int search_delays(const Search *search, const SearchResult *result, SearchStep *out, int most);
 
 SearchResult search_run(Search *search, const SearchOptions *options);

@@ -305,29 +305,6 @@ static SearchResult go_through(Search *search, const SearchOptions *options, boo
   return r->out;
 }
 
-// Whether a process stands before an mbarrier whose phase has ended under it.
-static bool is_lapped_at(const Search *search, const SearchState *s, int process, int bar) {
-  if (search_is_done(search, s, process)) return false;
-  const SearchEvent *e = search_next(search, s, process);
-  return e->kind == SEARCH_WAIT && e->object == bar;
-}
-
-int search_delays(const Search *search, const SearchResult *r, SearchStep *out, int most) {
-  SearchState *s = (SearchState *)r->last;
-  const SearchStep *last = r->n_steps ? &r->step[r->n_steps - 1] : NULL;
-  const SearchAccess *then = r->access[1] >= 0 ? &search->access[r->access[1]] : NULL;
-  const int bar =
-      r->fault == SEARCH_LAPPED ? search_event(search, last->process, last->at)->object : -1;
-  int n = 0;
-  for (int p = 0; p < search->n_processes && n < most && last; p++) {
-    const bool reads = then && !then->write && then->process == p;
-    if (search->process[p].agent || p == last->process) continue;
-    if (!reads && !is_lapped_at(search, s, p, bar) && !search_can_step(search, s, p)) continue;
-    out[n++] = (SearchStep){p, reads ? then->begin : search_at(s, p), 0};
-  }
-  return n;
-}
-
 // Where there are too many states for the shortest order, the first that comes is looked for: who
 // goes far soon meets what a short way leads to in too many ways.
 SearchResult search_run(Search *search, const SearchOptions *options) {

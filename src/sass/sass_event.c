@@ -3,7 +3,13 @@
 
 #include "sass/sass_eval.h"
 
-enum { ASKS = 2, EXCHANGES = 0x1b2 };
+enum { ASKS = 2, EXCHANGES = 0x1b2, BULK = 0x1ba };
+
+// UBLKCP.G.S goes the other way: groups wait for it, no mbarrier does.
+static bool leaves_shared(const SassInst *inst) {
+  enum { TO_SHARED = 1 };
+  return sass_field(inst, 0, 9) == BULK && sass_field(inst, 73, 2) != TO_SHARED;
+}
 
 typedef struct Reader {
   const SassInst *inst;
@@ -24,13 +30,19 @@ static void mbarrier(const Reader *r, SassEvent *out) {
   out->value = reg(r, exchanges, 32);
 }
 
+// BAR: its number and its threads are immediates, or one of both is a register, or one register has
+// both. Worked example: BAR.SYNC R9, R9 with R9 = 0x800003 is barrier 3 of 128 threads.
 static void barrier(const Reader *r, SassEvent *out) {
-  enum { FROM_REGISTERS = 2 };
-  out->address = r->inst->form == FROM_REGISTERS ? reg(r, false, 32) : sass_field(r->inst, 54, 4);
+  enum { BOTH_IN_ONE = 1, NUMBER_IN_REGISTER = 2, THREADS_IN_REGISTER = 4, NUMBER = 15 };
+  const int form = r->inst->form;
+  out->address = sass_field(r->inst, 54, 4);
   out->value = sass_field(r->inst, 42, 12);
+  if (form == BOTH_IN_ONE) out->value = reg(r, false, 32) >> 16;
+  if (form == THREADS_IN_REGISTER) out->value = reg(r, false, 32);
+  if (form == BOTH_IN_ONE || form == NUMBER_IN_REGISTER) out->address = reg(r, false, 32) & NUMBER;
 }
 
-// UTMALDG [UR8], [UR4]: the register behind UR8 has the address of the mbarrier.
+// UTMALDG [UR8], [UR4]: the register behind UR8 has the address of the mbarrier; UBLKCP.S.G alike.
 static void box(const Reader *r, SassEvent *out) {
   out->address = r->value(r->context, true, (int)sass_field(r->inst, 32, 6) + 1, r->lanes);
 }
@@ -43,6 +55,7 @@ static const struct {
     {0x1a7, mbarrier},      // SYNCS
     {EXCHANGES, mbarrier},  // SYNCS.EXCH
     {0x1b4, box},           // UTMALDG
+    {BULK, box},            // UBLKCP, to shared memory
 };
 
 bool sass_event_of(const SassInst *inst, int at, uint32_t lanes, SassRegisterValue *value,
@@ -50,12 +63,17 @@ bool sass_event_of(const SassInst *inst, int at, uint32_t lanes, SassRegisterVal
   const int bits = (int)sass_field(inst, 0, 9);
   const Reader reader = {inst, lanes, value, context};
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-    if (kinds[i].bits != bits) continue;
+    if (kinds[i].bits != bits || leaves_shared(inst)) continue;
     *out = (SassEvent){.at = at, .lanes = __builtin_popcount(lanes)};
     kinds[i].note(&reader, out);
     return true;
   }
   return false;
+}
+
+bool sass_only_arrives(const SassInst *inst) {
+  enum { ARRIVES = 1 };
+  return inst->opcode->kind == SASS_KIND_BARRIER && sass_field(inst, 77, 2) == ARRIVES;
 }
 
 bool sass_asks_mbarrier(const SassInst *inst) {

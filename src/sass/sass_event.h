@@ -18,5 +18,7 @@ typedef uint32_t SassRegisterValue(void *context, bool uniform, int number, uint
 // False: the instruction neither orders nor copies.
 bool sass_event_of(const SassInst *inst, int at, uint32_t lanes, SassRegisterValue *value,
                    void *context, SassEvent *out);
+// Whether it is BAR.ARV, which counts at a barrier and goes on at once.
+bool sass_only_arrives(const SassInst *inst);
 // Whether it asks if a phase of an mbarrier is over.
 bool sass_asks_mbarrier(const SassInst *inst);

@@ -371,6 +371,7 @@ static const struct {
     {0x1a7, use_mbarrier},     // SYNCS
     {0x1b2, use_mbarrier},     // SYNCS.EXCH
     {0x1b4, note_event},       // UTMALDG
+    {0x1ba, note_event},       // UBLKCP
     {0x1c3, read_to_uniform},  // S2UR
     {0x1c8, get_registers},    // USETMAXREG
 };
@@ -497,6 +498,7 @@ SassWay sass_run(Arena *arena, const SassPlan *plan, const SassLaunch *launch, i
     goes = go_on(run, inst, lanes);
   }
   run->way.ended = !goes;
+  run->way.told = true;
   run->way.stretch = run->stretch;
   run->way.event = run->event;
   return run->way;

@@ -33,6 +33,7 @@ typedef struct SassStretch {
 
 typedef struct SassWay {
   bool ended;  // the warp came to its end; false: it was given up
+  bool told;   // what orders has its events: without one its predicate was false
   int n_stretches, n_events;
   const SassStretch *stretch;
   const SassEvent *event;

@@ -152,7 +152,8 @@ static const char mapped_state[] =
     "M=512,N=256,K=1024,ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,FM=2,FN=4,BK=2,STAGE=11,B_COL=1,TMA=1,"
     "LDMATRIX=1,SWIZZLE=2,BUFFER_COUNT=2,WARP_SPECIALIZE=1";
 
-// The order that does harm, made likely: the warps that come last in it sleep.
+// The order that does harm, made likely. Of a fill and a read the one that is meant to be first
+// sleeps: fill 1 of a slot where nobody waits for it, the read of a slot that is given back early.
 static const struct {
   const char *name, *state, *says[3];
 } witnesses[] = {
@@ -161,7 +162,16 @@ static const struct {
      {"// refilled: producer warp 8 writes", "unsigned delayed[", "    delay(delayed[0], "}},
     {"witness_cluster",
      "hopper/cluster --break fewer_arrivals",
-     {"in the background", "own == rank) delay(count, warp, time)", "delay_in(1, delayed["}},
+     {"in the background", "own == rank) delay(count, warp, time)", "delay_in(0, delayed[0], 0, "}},
+    {"witness_unfilled",
+     "hopper/roles --break full_wait",
+     {"// Warps: 1 sleeps", "delay(delayed[0], 4, 1);", "tma_load(A_s, 0, &A_map"}},
+    {"witness_unbegun",
+     "hopper/roles --break first_barrier",
+     {"// Warps: 1 sleeps", "delay(delayed[0], 0, 1);", "mbarrier_init(full, i, 1);"}},
+    {"witness_one_slab",
+     "hopper/roles --break last_slab",
+     {"// exit with work in flight", "mbarrier_wait(full, 0, 0);", "no warp has to sleep"}},
 };
 
 START_TEST(a_witness_is_exported_with_its_delays) {

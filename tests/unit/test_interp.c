@@ -293,8 +293,8 @@ static const Planted planted[] = {
      "but lane 16 of its warp does not",
      false},
     {{EVEN, PLAIN, .slabs = 2, .fault = BARRIER_IN_WARP},
-     FINDING_DEADLOCK,
-     "warp 0 waits for warp 1, which has ended",
+     FINDING_RACE,  // warp 0 goes on when warp 1 has ended, which read what was being written
+     "with no barrier between",
      false},
     {{EVEN, PLAIN, .slabs = 1, .fault = BARRIER_IN_WARP},
      FINDING_DIVERGENCE,

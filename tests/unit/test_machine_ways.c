@@ -2,6 +2,8 @@
 // launch alone: where no branch and no address follows from memory, they are the same, instruction
 // by instruction, and what their accesses cost, too. Then the command that plays them.
 #include <check.h>
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -181,6 +183,91 @@ START_TEST(test_why_of_a_run_names_loops_and_lines) {
 }
 END_TEST
 
+// Kernels of users against the clocks that an H200 counted: each lies in the range that is told,
+// and half of them within 8 %.
+START_TEST(test_clocks_of_users_are_those_counted) {
+  if (!has_tool()) return;
+  FILE *file = fopen("tests/data/h200_user_clocks.tsv", "r");
+  ck_assert_ptr_nonnull(file);
+  char line[512];
+  int n = 0, near = 0;
+  while (fgets(line, sizeof line, file)) {
+    char id[8], args[512];
+    int counted = 0, mhz = 0;
+    if (line[0] == '#') continue;
+    line[strcspn(line, "\n")] = 0;
+    ck_assert_int_eq(sscanf(line, "%7s %d %d %511[^\n]", id, &counted, &mhz, args), 4);
+    const CliRun run = cli_run(
+        arena,
+        arena_printf(arena, "open tests/data/machine/open/%s.cubin %s --why --cold --mhz %d --json",
+                     id, args, mhz));
+    ck_assert_msg(run.status == 0, "%s: %s", id, run.err);
+    const JsonValue *clocks =
+        json_object_get(json_object_get(cli_json(arena, &run), "kernel"), "clocks");
+    const double value = json_number(clocks, "value");
+    ck_assert_msg(json_number(clocks, "low") <= counted && counted <= json_number(clocks, "high"),
+                  "%s: %.0f clocks, %d were counted", id, value, counted);
+    near += fabs(value / counted - 1) <= 0.08;
+    n++;
+  }
+  fclose(file);
+  ck_assert_int_eq(n, 10);
+  ck_assert_int_ge(2 * near, n);
+}
+END_TEST
+
+// BAR: number and threads are immediates or registers, or one register has both.
+static const struct {
+  uint64_t word[2];
+  uint32_t r9, number, threads;
+  bool arrives;
+} barriers[] = {
+    {{0x0042000000007b1d, 0x004fec0000010000}, 0, 1, 128, false},         // BAR.SYNC 0x1, 0x80
+    {{0x000200090000751d, 0x0001ec0000010000}, 3, 3, 128, false},         // R9, 0x80
+    {{0x000000090000731d, 0x0001e40000010000}, 0x800003, 3, 128, false},  // BAR.SYNC R9, R9
+    {{0x00c000090000791d, 0x000ff00000002000}, 96, 3, 96, true},          // BAR.ARV 0x3, R9
+    {{0x0000000000007b1d, 0x03cfe20000010000}, 0, 0, 0, false},           // BAR.SYNC 0x0
+};
+
+static uint32_t only_r9(void *context, bool uniform, int number, uint32_t lanes) {
+  (void)lanes;
+  return !uniform && number == 9 ? *(const uint32_t *)context : 0;
+}
+
+START_TEST(test_a_barrier_says_its_number_and_threads) {
+  const SassCode code =
+      sass_decode(arena, (const unsigned char *)barriers[_i].word, sizeof barriers[_i].word, SM);
+  uint32_t r9 = barriers[_i].r9;
+  SassEvent event;
+  ck_assert_int_eq(code.n, 1);
+  ck_assert(sass_event_of(&code.inst[0], 0, ~0u, only_r9, &r9, &event));
+  ck_assert_int_eq(event.address, barriers[_i].number);
+  ck_assert_int_eq(event.value, barriers[_i].threads);
+  ck_assert_int_eq(sass_only_arrives(&code.inst[0]), barriers[_i].arrives);
+}
+END_TEST
+
+// Named barriers, some of which warps pass by; bulk copies; number and threads in one register.
+static const char *const signals[] = {
+    "open tests/data/open/c04.ptx --launch grid=4,block=128 --arg mem:147456 --arg mem:1024 --arg "
+    "9 ",
+    "open tests/data/open/c10.ptx --launch grid=3,block=160 --arg mem:36864 --arg mem:6144 --arg "
+    "6 ",
+    "open tests/data/machine/barrier.ptx --launch grid=1,block=128 --arg mem:512 --arg mem:512 "
+    "--arg 3 --arg 128 ",
+};
+
+START_TEST(test_signals_of_all_kinds_come) {
+  if (!has_tool() || !open_find_tool(arena, "ptxas")) return;
+  const CliRun run = cli_run(arena, arena_printf(arena, "%s--why --json", signals[_i]));
+  const JsonValue *kernel = json_object_get(cli_json(arena, &run), "kernel");
+  const double value = json_number(json_object_get(kernel, "clocks"), "value");
+  ck_assert(value > 3000 && value < 60000);
+  const CliRun against = cli_run(arena, arena_printf(arena, "%s--against machine", signals[_i]));
+  ck_assert_msg(strstr(against.out, "memory is equal"), "%s%s", against.out, against.err);
+}
+END_TEST
+
 // Options that would be passed over are refused.
 static const char *const together[] = {"--what-if",        "--cold",
                                        "--mhz 1700",       "--why --every-order",
@@ -240,6 +327,10 @@ Suite *suite_machine_ways(void) {
   tcase_add_test(tcase, test_machine_code_is_run_in_place_of_ptx);
   tcase_add_loop_test(tcase, test_options_that_do_not_go_together, 0,
                       sizeof together / sizeof *together);
+  tcase_add_loop_test(tcase, test_a_barrier_says_its_number_and_threads, 0,
+                      sizeof barriers / sizeof *barriers);
+  tcase_add_loop_test(tcase, test_signals_of_all_kinds_come, 0, sizeof signals / sizeof *signals);
+  tcase_add_test(tcase, test_clocks_of_users_are_those_counted);
   tcase_add_test(tcase, test_dram_bounds_what_it_has_to_move);
   suite_add_tcase(suite, tcase);
   return suite;

@@ -499,7 +499,7 @@ static const struct {
     {GROUPS "MMA_GROUPS=1", BREAK_ARRIVE, FINDING_DEADLOCK, "empty"},
     {GROUPS "A_REGS=1", BREAK_WG_FENCE, FINDING_MISSING_FENCE, "since its last wgmma.fence"},
     {GROUPS "A_REGS=1,LDMATRIX=1", BREAK_FENCE, FINDING_RACE, "_s["},
-    {GROUPS_OF_TILES, BREAK_BLOCK_BARRIER, FINDING_DEADLOCK, "which have ended without reaching"},
+    {GROUPS_OF_TILES, BREAK_BLOCK_BARRIER, FINDING_DEADLOCK, ", which is at mbarrier.wait"},
     {GROUPS_OF_TILES, BREAK_TILE_KEPT, FINDING_DEADLOCK, "deadlock on full"},
     {GROUPS_OF_TILES, BREAK_FETCH_SHORT, FINDING_DEADLOCK, "deadlock on full"},
     {GROUPS_OF_TILES, BREAK_POOL_LATE, FINDING_OUT_OF_BOUNDS, "the launch asks for"},

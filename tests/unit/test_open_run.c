@@ -187,6 +187,8 @@ static const struct {
     {"mov.u32 %r1, s;\nsetp.eq.u32 %p0, %t, 0;\n@%p0 mbarrier.init.shared.b64 [%r1], 32;\n"
      "mbarrier.arrive.shared.b64 %rd0, [%r1];",
      PTX_FINDING_RACE, PTX_DONE},
+    {"mov.u32 %r1, s;\nadd.u32 %r2, %t, 1;\nmbarrier.init.shared.b64 [%r1], %r2;", PTX_FINDING_RACE,
+     PTX_DONE},
     {"mov.u32 %r1, s;\nsetp.eq.u32 %p0, %t, 0;\n@%p0 mbarrier.init.shared.b64 [%r1], 33;\n"
      "bar.sync 0;\nmbarrier.arrive.shared.b64 %rd0, [%r1];\n"
      "AGAIN: mbarrier.try_wait.shared.b64 %p1, [%r1], %rd0;\n@!%p1 bra AGAIN;",
@@ -275,6 +277,21 @@ static int count_kind(const PtxKernel *k, PtxFindingKind kind) {
     n += ptx_machine_finding(k->machine, i)->kind == kind;
   return n;
 }
+
+// All lanes of a warp may initialize an mbarrier, each with the same count: it is one
+// initialization.
+START_TEST(test_a_whole_warp_initializes_an_mbarrier) {
+  const PtxKernel k = ptx_kernel_run(
+      arena,
+      ptx_kernel_text(arena,
+                      "mov.u32 %r1, s;\nmbarrier.init.shared.b64 [%r1], 32;\nbar.sync 0;\n"
+                      "mbarrier.arrive.shared.b64 %rd0, [%r1];\n"
+                      "AGAIN: mbarrier.try_wait.shared.b64 %p1, [%r1], %rd0;\n@!%p1 bra AGAIN;"),
+      NULL, 32, in);
+  ck_assert_int_eq(k.outcome, PTX_DONE);
+  ck_assert_ptr_null(ptx_kernel_finding(&k, PTX_FINDING_RACE));
+}
+END_TEST
 
 // 300 copies of one racing store, as of a loop unrolled, on one source line; a wild store on
 // another.
@@ -467,6 +484,7 @@ Suite *suite_open_run(void) {
   tcase_add_test(tcase, test_groups_structs_and_a_lock);
   tcase_add_test(tcase, test_wmma_multiplies_and_is_not_counted);
   tcase_add_loop_test(tcase, test_the_least_is_never_above_the_count, 0, WIDTHS);
+  tcase_add_test(tcase, test_a_whole_warp_initializes_an_mbarrier);
   tcase_add_test(tcase, test_findings_of_one_line_are_one);
   tcase_add_test(tcase, test_what_stopped_a_block_is_kept);
   tcase_add_test(tcase, test_a_kernel_has_the_variables_that_it_names);

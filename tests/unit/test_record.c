@@ -329,7 +329,8 @@ static const struct {
 } programs[] = {{"add", "arch=compute_80,code=compute_80", "999 of 999 words"},
                 {"sgemm", "arch=compute_80,code=[compute_80,sm_80]", "4595 of 4595 words"},
                 {"wgmma", "arch=compute_90a,code=compute_90a", "3871 of 3871 words"},
-                {"grid", "arch=compute_90,code=[compute_90,sm_90]", "3120 of 3120 words"}};
+                {"grid", "arch=compute_90,code=[compute_90,sm_90]", "3120 of 3120 words"},
+                {"chain", "arch=compute_90,code=[compute_90,sm_90]", "65 of 65 words"}};
 
 // By nvcc, seconds each; what the same one made of the same text with the same flags is kept in
 // build/kept for the next run of the tests.
@@ -429,6 +430,27 @@ START_TEST(test_recorded_machine_code_is_read) {
 }
 END_TEST
 
+// A launch too long for the CPU is left when its time is over, and so are those in front of it: the
+// capsule is written all the same, without a result.
+START_TEST(test_long_launches_are_left) {
+  if (!have("nvcc", "a program of long launches")) return;
+  const char *path = in_folder("k.capsule"), *program = in_folder("long");
+  compile(arena_printf(
+      arena, "nvcc -gencode arch=compute_90,code=compute_90 -o %s " DATA "/long.cu", program));
+  CliRun run = record(arena_printf(arena, "--cpu --seconds 1 -o %s", path), program);
+  ck_assert_msg(run.status == 0, "%s\n%s", run.out, run.err);
+  ck_assert_ptr_nonnull(strstr(run.err, "spin: stopped after"));
+  ck_assert_ptr_nonnull(strstr(run.err, "(--seconds): its results are not complete"));
+  ck_assert_ptr_nonnull(strstr(run.err, "1 s of launches after the recorded one have run"));
+  const CliRun open = cli_run(arena, arena_printf(arena, "open %s --json", path));
+  ck_assert_ptr_nonnull(strstr(open.out, "\"outcome\":\"done\""));
+  ck_assert_int_eq(cli_run(arena, arena_printf(arena, "open %s --compare", path)).status, 2);
+  run = record(arena_printf(arena, "--cpu --seconds 1 --launch 3 -o %s", path), program);
+  ck_assert_ptr_nonnull(strstr(run.err, "1 s of launches before the recorded one have run"));
+  ck_assert_int_eq(cli_run(arena, arena_printf(arena, "open %s --text", path)).status, 0);
+}
+END_TEST
+
 // The whole way by one command, and a launch of the program that is not the first.
 START_TEST(test_source_with_a_main_is_opened) {
   if (!have("nvcc", "a source with a main")) return;
@@ -441,6 +463,10 @@ START_TEST(test_source_with_a_main_is_opened) {
   ck_assert_ptr_nonnull(strstr(run.out, "add.cu:9 "));
   ck_assert_ptr_nonnull(strstr(run.out, "127 of 127 words that changed are equal"));
   ck_assert_ptr_nonnull(strstr(run.err, "add<float>"));
+  // Whatever the program prints, stdout is one JSON object.
+  const CliRun object = cli_run(arena, "open " DATA "/add.cu --json --main");
+  ck_assert_msg(object.out[0] == '{', "%.80s", object.out);
+  cli_json(arena, &object);
   const CliRun none = cli_run(arena, "open " DATA "/add.cu --text --main --launch 3");
   ck_assert_int_eq(none.status, 1);
   ck_assert_int_eq(cli_run(arena, "open " DATA "/add.ptx.cu --text --main").status, 4);
@@ -469,6 +495,7 @@ Suite *suite_record(void) {
   tcase_add_test(tc, test_runtime_without_names_is_told);
   tcase_add_loop_test(tc, test_library_that_is_opened_later, 0, 2);
   tcase_add_test(tc, test_recorded_machine_code_is_read);
+  tcase_add_test(tc, test_long_launches_are_left);
   tcase_add_test(tc, test_source_with_a_main_is_opened);
   suite_add_tcase(suite, tc);
   return suite;

@@ -4,8 +4,8 @@
 //   nvcc -O3 -gencode arch=compute_90a,code=sm_90a -o matmul matmul.cu && ./matmul
 //
 // --break NAME puts a fault in. --witness searches all orders for the shortest that does harm, and
-// exports the run that it was found in, of few slabs and tiles, with the warps asleep that come
-// last in that order: on a GPU it hangs, or its check fails.
+// exports the run that it was found in, of few slabs and tiles, with the warps asleep that
+// search_delays() names: on a GPU it hangs, or its check fails.
 #include <errno.h>
 #include <stdio.h>
 
@@ -75,9 +75,10 @@ static int export_witness(Arena *arena, const ExportOptions *given, const Schedu
   how.delay = delay;
   how.n_delays = find_delays(&every, delay);
   const Emission *emission = emit_cuda(arena, every.program, &how);
-  const char *sleep = how.n_delays
-                          ? arena_printf(arena, "%d sleep so that this comes about", how.n_delays)
-                          : "no warp has to sleep for it";
+  const int n = how.n_delays;
+  const char *sleep =
+      n ? arena_printf(arena, "%d sleep%s so that this comes about", n, n == 1 ? "s" : "")
+        : "no warp has to sleep for it";
   const char *text = arena_printf(arena, "%s\n// %s: %s\n// Warps: %s.\n",
                                   export_cu(arena, emission, every.program, run->target),
                                   search_fault_name(every.result.fault), every.result.root, sleep);

@@ -289,7 +289,8 @@ static int open_main(Arena *arena, OpenOptions *given, Diags *diags) {
                       .words = request->flags,
                       .kernel = request->kernel,
                       .launch = request->launch,
-                      .blocks = request->blocks};
+                      .blocks = request->blocks,
+                      .aside = as_json(given) || given->markdown};
   if (!record_main(arena, &main_, diags)) {
     if (diags->count > 0) cli_fail(diags);
     return main_.status;

@@ -46,6 +46,10 @@ static const Option OPTIONS[] = {
      .offset = offsetof(RecordOptions, request.budget),
      .lo = 1,
      .hi = INT_MAX / 1000},
+    {.name = "seconds",
+     .kind = OPTION_KIND_INT,
+     .offset = offsetof(RecordOptions, request.seconds),
+     .hi = LAUNCH_MAX},
     {.name = "output",
      .letter = 'o',
      .kind = OPTION_KIND_TEXT,
@@ -134,7 +138,9 @@ static int record(Arena *arena, const RecordOptions *given, Diags *diags) {
 
 int cmd_record(Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
-  RecordOptions given = {.target = "h200", .request = {.blocks = "0", .budget = BUDGET_MILLIONS}};
+  RecordOptions given = {
+      .target = "h200",
+      .request = {.blocks = "0", .budget = BUDGET_MILLIONS, .seconds = RECORD_SECONDS}};
   given.request.argv = options_behind(&argc, argv);
   const int n = (int)(sizeof OPTIONS / sizeof OPTIONS[0]);
   TargetTable targets;

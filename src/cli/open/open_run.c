@@ -83,33 +83,41 @@ static void say_block(const OpenRequest *request, int64_t n, int64_t of, int64_t
   *next_ms = clock_ms() + SAY_EVERY_MS;
 }
 
+typedef struct AllBlocks {
+  const OpenRequest *request;
+  OpenResult *r;
+  int64_t next_ms, of, at_once;
+} AllBlocks;
+
+static bool begin_cluster(void *self) {
+  AllBlocks *all = self;
+  OpenResult *r = all->r;
+  if (r->n_blocks && r->followed) open_follow_block(r->followed);
+  say_block(all->request, r->n_blocks, all->of, &all->next_ms);
+  if (r->record) ptx_record_block(r->record);
+  r->n_blocks += all->at_once;
+  return false;
+}
+
 static PtxOutcome run_blocks(const OpenRequest *request, OpenResult *r, PtxMachine *machine,
                              const OpenBlocks *b) {
-  PtxOutcome outcome = PTX_DONE;
-  int64_t next_ms = 0, of = 1, at_once = 1;
-  int step[3];
+  AllBlocks all = {.request = request, .r = r, .of = 1, .at_once = 1};
   for (int d = 0; d < 3; d++) {
-    of *= b->last[d] - b->first[d] + 1;
-    step[d] = b->all ? ptx_machine_cluster(machine)[d] : 1;
-    at_once *= step[d];
+    all.of *= b->last[d] - b->first[d] + 1;
+    if (b->all) all.at_once *= ptx_machine_cluster(machine)[d];
   }
+  PtxOutcome outcome;
   if (r->launch.cooperative) {
     if (r->record) ptx_record_block(r->record);
-    r->n_blocks = of;
+    r->n_blocks = all.of;
     outcome = ptx_machine_run_grid(machine, b->all ? NULL : b->first);
-    if (r->followed) open_follow_block(r->followed);
-    return outcome;
+  } else if (b->all) {
+    outcome = ptx_machine_run_all(machine, begin_cluster, &all);
+  } else {
+    begin_cluster(&all);
+    outcome = ptx_machine_run_waiting(machine, b->first);
   }
-  for (int z = b->first[2]; z <= b->last[2]; z += step[2])
-    for (int y = b->first[1]; y <= b->last[1]; y += step[1])
-      for (int x = b->first[0]; x <= b->last[0] && outcome == PTX_DONE; x += step[0]) {
-        say_block(request, r->n_blocks, of, &next_ms);
-        if (r->record) ptx_record_block(r->record);
-        outcome =
-            b->all ? ptx_machine_run_cluster(machine, x, y, z) : ptx_machine_run(machine, x, y, z);
-        if (r->followed) open_follow_block(r->followed);
-        r->n_blocks += at_once;
-      }
+  if (r->followed) open_follow_block(r->followed);
   return outcome;
 }
 

@@ -63,7 +63,9 @@ static bool run(Arena *arena, RecordMain *given, const char *program, Diags *dia
                            .capsule = arena_printf(arena, "%s.capsule", program),
                            .blocks = given->blocks ? given->blocks : "0",
                            .budget = BUDGET_MILLIONS,
+                           .seconds = RECORD_SECONDS,
                            .cpu = true,
+                           .aside = given->aside,
                            .argv = argv};
   if (given->launch &&
       !option_parse_int(given->launch, 0, LAUNCH_MAX, "--launch", &request.launch, diags))

@@ -8,6 +8,7 @@ typedef struct RecordMain {
   const char *kernel;          // glob; NULL: any
   const char *launch;          // its number; NULL: the first
   const char *blocks;          // NULL: as record has it
+  bool aside;                  // what it prints goes to stderr
   // Afterwards.
   const char *capsule, *folder;
   int status;  // where there is no capsule

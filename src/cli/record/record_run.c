@@ -118,6 +118,7 @@ static const char *settings_text(Arena *arena, const RecordRequest *request, con
   add_line(arena, &out, "seen", arena_printf(arena, "%s/seen", folder));
   str_printf(&out, "launch %d\n", request->launch);
   if (request->budget > 0) str_printf(&out, "budget %d000000\n", request->budget);
+  str_printf(&out, "seconds %d\n", request->seconds);
   if (request->no_data) str_add(&out, "no-data\n");
   if (request->skips) str_add(&out, "skips\n");
   add_attributes(&out, request->target);
@@ -163,6 +164,7 @@ static pid_t start(Arena *arena, const RecordRequest *request, const char *folde
   if (preload) put_first(arena, "LD_PRELOAD", arena_printf(arena, "%s/libcuda.so.1", folder));
   setenv("GEMMVIEW_RECORD", arena_printf(arena, "%s/settings", folder), 1);
   signal(SIGINT, SIG_DFL);
+  if (request->aside) dup2(STDERR_FILENO, STDOUT_FILENO);
   execvp(request->argv[0], request->argv);
   fprintf(stderr, "gemmview: %s cannot be started: %s\n", request->argv[0], strerror(errno));
   _exit(NOT_STARTED);

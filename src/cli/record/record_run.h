@@ -4,13 +4,17 @@
 #include "driver/seen.h"
 #include "model/words/target.h"
 
+enum { RECORD_SECONDS = 15 };
+
 typedef struct RecordRequest {
   const char *kernel;   // glob; NULL: any
   const char *capsule;  // the file to write, absolute, with "%p"; NULL: launches are only listed
   const char *blocks;   // "all", "x,y,z"; whose memory is kept where all would be much
   int launch;           // which of the kernel's launches, from 0
   int budget;           // millions of lane instructions of a launch on the CPU
+  int seconds;          // on the CPU, of launches in front of it, in it, behind it; 0: no limit
   bool cpu, no_data, skips;
+  bool aside;            // what the program prints goes to stderr
   const Target *target;  // what the device without a GPU says of itself
   char *const *argv;     // the program and its words
 } RecordRequest;

@@ -232,10 +232,7 @@ bool break_last_slab(Program *program) {
     k_o->end = ex_add_const(program->arena, k_o->end, -1);
     return true;
   }
-  Var *shorter = ARENA_NEW(program->arena, Var);
-  *shorter = *k_o->var;  // the same id: expressions read it as before
-  shorter->extent--;
-  k_o->var = shorter;
+  breakage_shorten(program, k_o);
   return true;
 }
 

@@ -13,6 +13,8 @@ bool breakage_drop_all(Stmt **link, OpKind kind, BufferRole role);
 bool breakage_drop_last(Program *program, OpKind kind);
 // Rewrites one statement of the main kernel at a time; whether any was what the change looks for.
 bool breakage_change_each(Program *program, bool (*change)(Program *, Stmt *));
+// One turn fewer. A loop that has one turn left is printed without its variable, which is 0 then.
+void breakage_shorten(Program *program, Stmt *loop);
 
 // Each does one thing to a program of its own; false: there is nothing of that kind in it.
 #define BREAKAGE(id, name, seen, help) bool break_##name(Program *program);

@@ -56,6 +56,13 @@ static Var *with_extent(Program *program, const Var *var, int64_t extent) {
   return copy;
 }
 
+void breakage_shorten(Program *program, Stmt *loop) {
+  const Var *was = loop->var;
+  loop->var = with_extent(program, was, was->extent - 1);
+  if (loop->var->extent == 1)
+    stmt_substitute(program, loop->body, was, ex_const(program->arena, 0));
+}
+
 // The bit of a phase was turn / 2 where there were turns for two phases only.
 static void keep_to_a_bit(Stmt *stmt, int depth, void *context) {
   (void)depth;
@@ -87,7 +94,7 @@ bool break_fetch_short(Program *program) {
   Stmt *role = find_work(program_main_kernel(program)->body, WORK_FETCHES);
   Stmt *slabs = role ? stmt_find_tier(role->body, TIER_SERIAL_OUTER) : NULL;
   if (!slabs || slabs->end || slabs->var->extent < 2) return false;
-  slabs->var = with_extent(program, slabs->var, slabs->var->extent - 1);
+  breakage_shorten(program, slabs);
   return true;
 }
 

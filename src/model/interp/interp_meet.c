@@ -1,6 +1,7 @@
 // Decides which warps go on when every warp of a block has stopped.
 //
-// Warps at a barrier go on when all of them are there, or as many as it asks for. Warps before an
+// Warps at a barrier go on when all of them are there that have not ended, or as many as it asks
+// for. Warps before an
 // mbarrier, or before registers that they take, go on when the thing they wait for is there. If no
 // warp can go on, a copy by TMA lands at last: that is as late as it may. If that does not help
 // either, they wait for ever, and the report says who waits for what.
@@ -49,14 +50,17 @@ static const char *waiting_list(const Machine *m, const Warp *w) {
 static const char *elsewhere(Machine *m, const Warp *w) {
   bool apart[INTERP_WARPS_MAX] = {false};
   const Warp *first = NULL;
+  int n = 0;
   for (int i = 0; i < m->n_warps; i++) {
     apart[i] = m->warp[i].state != WARP_DONE && !waits_with(m, w, i);
-    if (apart[i] && !first) first = &m->warp[i];
+    if (apart[i] && n++ == 0) first = &m->warp[i];
   }
   if (!first) return "other warps that will never come";
   const Stmt *at = waits_at(m, first);
-  return arena_printf(m->arena, "%s, of which %s is at %s (stmt %d)", interp_name_warps(m, apart),
-                      interp_warp_name(m, first->index), op_name(at->op.kind), at->id);
+  const char *which =
+      n > 1 ? arena_printf(m->arena, "of which %s", interp_warp_name(m, first->index)) : "which";
+  return arena_printf(m->arena, "%s, %s is at %s (stmt %d)", interp_name_warps(m, apart), which,
+                      op_name(at->op.kind), at->id);
 }
 
 static void report_deadlock(Machine *m, int first, int waiting) {
@@ -66,7 +70,7 @@ static void report_deadlock(Machine *m, int first, int waiting) {
   interp_report_stuck(m);
   if (waiting == 0) return;
   const char *others = elsewhere(m, w);
-  if (done)
+  if (done && waits_at(m, w)->op.threads > 0)
     others = arena_printf(m->arena, "%s, which ha%s ended without reaching a barrier",
                           warp_list(m, WARP_DONE), done > 1 ? "ve" : "s");
   interp_at_rank(m, w->rank);
@@ -95,16 +99,19 @@ static bool waits_for_cluster(const Warp *w) {
   return w->state == WARP_AT_BARRIER && w->barrier == INTERP_CLUSTER_BARRIER;
 }
 
-// Everybody of the warp's block is at a barrier of the block.
+// Everybody of the warp's block is at a barrier of the block, but for those who have ended: it
+// waits for "all non-exited threads in the block" (CUDA C++ Programming Guide, compute capability
+// 7.x). An H200 goes on, too: rung roles with breakage block_barrier and one slab, 2026-11-28.
 static bool meet_block(Machine *m, const Warp *w) {
   bool meets[INTERP_WARPS_MAX] = {false};
   int first = w->rank * m->block_warps;
   for (int i = first; i < first + m->block_warps; i++) {
+    if (m->warp[i].state == WARP_DONE) continue;
     if (m->warp[i].state != WARP_AT_BARRIER || waits_for_cluster(&m->warp[i])) return false;
     if (waits_at(m, &m->warp[i])->op.threads > 0) return false;  // another barrier than the block's
     meets[i] = true;
   }
-  meet(m, &m->warp[first], meets);
+  meet(m, w, meets);
   return true;
 }
 

@@ -142,6 +142,12 @@ static const PreludeText divided = {
     "  const float q = a * r;\n"
     "  return fmaf(r, fmaf(-b, q, a), q);\n}\n"};
 
+static const PreludeText ready = {
+    "ready",
+    "// x, computed here: the compiler moves it past no fence that follows.\n"
+    "__device__ __forceinline__ float ready(float x) {\n"
+    "  asm volatile(\"\" : \"+f\"(x));\n"
+    "  return x;\n}\n"};
 static const PreludeText round_f16x2 = {
     "round_f16x2",
     "// Two numbers as one register of two f16, the first one low.\n"
@@ -171,9 +177,16 @@ static void emit_max(Emitter *emitter, const Op *op) {
   emitter_line(emitter, "%s = fmaxf(%s, %s);", to, to, emit_element(emitter, &op->src));
 }
 
+// Sums that wgmma adds to next have to be ready at the fence before it. The fence names no
+// registers: ptxas may be handed a product behind it, as happened in rung overlap, where another
+// wgmma stands between the two.
 static void emit_mul(Emitter *emitter, const Op *op) {
-  emitter_line(emitter, "%s *= %s;", emit_element(emitter, &op->dst),
-               emit_element(emitter, &op->src));
+  const char *to = emit_element(emitter, &op->dst), *by = emit_element(emitter, &op->src);
+  const Atom *atom = program_atom(emitter->program);
+  if (atom && atom_is_of_warpgroup(atom) && op->dst.buffer->role == ROLE_ACC)
+    emitter_line(emitter, "%s = %s(%s * %s);", to, emit_given(emitter, &ready), to, by);
+  else
+    emitter_line(emitter, "%s *= %s;", to, by);
 }
 
 // A warp's own sums are divided by `/`: the reciprocals that `divided` has for all of them at once

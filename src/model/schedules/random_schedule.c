@@ -565,6 +565,12 @@ static bool draw_schedule(uint64_t *state, const Draw *draw, const RandomLimits 
   return schedule_fma(schedule) <= (double)limits->fma_max;
 }
 
+// Half of the time every other row of cells is multiplied backwards. The draws that follow are the
+// same.
+static void draw_serpentine(uint64_t state, Schedule *schedule) {
+  if (!schedule->value[KNOB_ATOM_KIND]) schedule->value[KNOB_SERPENTINE] = state >> 8 & 1;
+}
+
 // Most of the time elect.sync picks the lane that issues. The draws that follow are the same.
 static void draw_elect(uint64_t state, Schedule *schedule) {
   const bool issues = schedule->value[KNOB_TMA] || atom_is_of_thread(schedule_atom_row(schedule));
@@ -603,6 +609,7 @@ Schedule schedule_random(Arena *scratch, const TargetTable *targets, const char 
     Schedule schedule = defaults;
     if (!draw_schedule(state, &draw, limits, &schedule)) continue;
     draw_elect(*state, &schedule);
+    draw_serpentine(*state, &schedule);
     draw_parts(*state, &schedule);
     if (!is_legal(scratch, targets, target, &schedule)) continue;
     mark_given(&schedule, &defaults);

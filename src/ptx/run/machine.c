@@ -231,6 +231,7 @@ void ptx_start_cluster(PtxMachine *m, const int block[3]) {
   m->n_mbarriers = 0;
   m->alive = m->n_threads * m->n_blocks;
   m->stopped = m->lapped = m->forgives = false;
+  m->asking = 0;
   order_reset(m->order, (m->has_tmem ? 2 : 1) * m->n_warps);
   ptx_barrier_clear(m, &m->cluster_barrier);
   for (int rank = 0; rank < m->n_blocks; rank++) {
@@ -251,6 +252,7 @@ static bool run_round(PtxMachine *m, bool *idle) {
     works |= !m->warps[i].yields;
   }
   *idle = !works && m->events == before;
+  m->asking = works ? 0 : m->asking + 1;
   return ran;
 }
 

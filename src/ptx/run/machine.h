@@ -136,6 +136,13 @@ PtxOutcome ptx_machine_run_cluster(PtxMachine *m, int x, int y, int z);
 // Runs all blocks of a cooperative launch side by side. `watched` is the block whose accesses
 // are told; NULL: those of all are.
 PtxOutcome ptx_machine_run_grid(PtxMachine *m, const int watched[3]);
+// Runs a block as ptx_machine_run() does, and, while it waits for others, those others beside it;
+// their accesses are not told.
+PtxOutcome ptx_machine_run_waiting(PtxMachine *m, const int block[3]);
+// Runs all clusters, one after the other; one that waits for another stands aside meanwhile. The
+// accesses of all blocks are told. `ends` is asked before each, and ends the run as a used-up
+// budget does.
+PtxOutcome ptx_machine_run_all(PtxMachine *m, bool (*ends)(void *self), void *self);
 
 const void *ptx_machine_bytes(const PtxMachine *m, uint64_t address, int64_t bytes);  // NULL
 int ptx_machine_findings(const PtxMachine *m);

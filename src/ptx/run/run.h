@@ -259,6 +259,7 @@ struct PtxMachine {
   uint64_t workspace;  // of a cooperative launch: where its blocks count
   PtxMachine *keeper;  // of findings; itself, but where several run a grid side by side
   int64_t events;      // what threads that ask again and again may wait for: stores, arrivals, ends
+  int asking;          // rounds since any warp did something else than ask
   int64_t *executions;
   PtxFinding *findings;
   int n_findings, cap_findings, last_finding;

@@ -80,13 +80,25 @@ static PtxMbarrier *take_mbarrier(PtxMachine *m, PtxWarp *w, uint32_t lane, int6
   return b;
 }
 
+// Whether another lane has just done the same: a whole warp initializes an mbarrier as if one lane
+// did, as it may write one value to one place.
+static bool was_done(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t lanes, uint32_t lane,
+                     int64_t n) {
+  const uint64_t *address = ptx_lanes(m, w, &i->groups[0], 0);
+  FOR_LANES(lanes & ((1u << lane) - 1)) {
+    if (address[l] == address[lane] && operand(m, w, i, 1, l, 1) == n) return true;
+  }
+  return false;
+}
+
 void run_mbarrier_init(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   FOR_LANES(mask) {
+    const int64_t n = operand(m, w, i, 1, l, 1);
+    if (was_done(m, w, i, mask, l, n)) continue;
     const int64_t offset = place_of(m, w, i, &i->groups[0], l);
     PtxMbarrier *b = offset < 0 ? NULL : take_mbarrier(m, w, l, offset);
     if (!b) return;
     b->address = offset;
-    const int64_t n = operand(m, w, i, 1, l, 1);
     if (n < 1 || n > ARRIVALS_MAX) {
       ptx_stop(m, w, PTX_FINDING_MBARRIER, 1u << l, "an mbarrier awaits 1 to 1048575 arrivals");
       return;

@@ -159,20 +159,26 @@ static int barrier_id(PtxMachine *m, PtxWarp *w, const PtxGroup *g, uint32_t mas
   return number(m, w, g, mask) & 15;
 }
 
+// Machine code may have both in one register, the threads in its upper half: BAR.SYNC R9, R9.
+static int barrier_threads(PtxMachine *m, PtxWarp *w, const PtxGroup *g, uint32_t mask) {
+  const int n = number(m, w, g, mask);
+  return m->module->machine && n >> 16 ? n >> 16 : n;
+}
+
 void run_bar_sync(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
-  const int count = i->n_groups > 1 ? number(m, w, &i->groups[1], mask) : 0;
+  const int count = i->n_groups > 1 ? barrier_threads(m, w, &i->groups[1], mask) : 0;
   wait_at(m, w, i, mask, barrier_id(m, w, &i->groups[0], mask), count, NULL);
 }
 
 // bar.red d, id, count, p: the predicate comes last.
 void run_bar_red(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
-  const int count = i->n_groups > 3 ? number(m, w, &i->groups[2], mask) : 0;
+  const int count = i->n_groups > 3 ? barrier_threads(m, w, &i->groups[2], mask) : 0;
   wait_at(m, w, i, mask, barrier_id(m, w, &i->groups[1], mask), count, &i->groups[i->n_groups - 1]);
 }
 
 void run_bar_arrive(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   const int id = barrier_id(m, w, &i->groups[0], mask);
-  const int count = number(m, w, &i->groups[1], mask);
+  const int count = barrier_threads(m, w, &i->groups[1], mask);
   arrive(m, w, mask, id, count);
   ptx_orders_meet(m, w, mask, id, count, false);
   open_if_full(m, w->block, id);

@@ -153,6 +153,12 @@ __device__ __forceinline__ bool elect_one() {
   return picked != 0;
 }
 
+// x, computed here: the compiler moves it past no fence that follows.
+__device__ __forceinline__ float ready(float x) {
+  asm volatile("" : "+f"(x));
+  return x;
+}
+
 // What the warpgroup has asked for since the last commit becomes one group.
 __device__ __forceinline__ void wgmma_commit() {
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");

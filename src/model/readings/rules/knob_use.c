@@ -36,7 +36,6 @@ static const unsigned char families[KNOB_COUNT] = {
     [KNOB_TRANSPOSE_B] = FAMILY_ATOM,
     [KNOB_LDMATRIX] = FAMILY_ATOM,
     [KNOB_EPILOGUE] = FAMILY_ATOM,
-    [KNOB_SERPENTINE] = FAMILY_ATOM,
     [KNOB_PAD_CELLS] = FAMILY_FMA,
     [KNOB_ATOM_N] = FAMILY_WGMMA,
     [KNOB_A_REGS] = FAMILY_WGMMA,
@@ -55,6 +54,7 @@ static const unsigned char families[KNOB_COUNT] = {
     [KNOB_FUSE] = FAMILY_ATTENTION,
     [KNOB_EAGER_KV] = FAMILY_ATTENTION,
     [KNOB_UNROLL_K] = FAMILY_BUT_WGMMA,  // a group of wgmma has no loop
+    [KNOB_SERPENTINE] = FAMILY_BUT_WGMMA,
 };
 
 bool knob_is_used(KnobId knob, const Schedule *schedule) {

@@ -437,7 +437,9 @@ static void add_barrier(Maker *m, const ClusterVisit *v) {
       (SearchEvent){.kind = SEARCH_MEET,
                     .object = *barrier - 1,
                     .n = cluster ? m->n_warps * m->launch.cluster : warps,
-                    .bit = cluster});
+                    .bit = cluster       ? SEARCH_MEET_CLUSTER
+                           : op->threads ? SEARCH_MEET_ALL
+                                         : SEARCH_MEET_BLOCK});
 }
 
 static void add_wait(Maker *m, const ClusterVisit *v) {

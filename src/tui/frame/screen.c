@@ -379,8 +379,8 @@ static const char *own_label(const Session *session, const Action *action) {
 
 // Actions on the schedule, which the footer leaves out while another kernel is shown.
 static bool is_of_schedule(const Action *action) {
-  static const char *const names[] = {"rung-previous", "ladder-previous", "undo",
-                                      "compare",       "bench",           "copy"};
+  static const char *const names[] = {"rung-previous", "ladder-previous", "knob-less", "knob",
+                                      "undo",          "compare",         "bench",     "copy"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (str_equal(names[i], action->name)) return true;
   return false;

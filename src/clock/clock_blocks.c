@@ -1,8 +1,11 @@
 // The blocks of one SM, one after the other, played to their end.
 //
-// Three generations of many blocks are played; those behind take as long as the blocks from the
-// first generation's end on took in the mean. A clock in which nothing can happen is passed over:
-// the engine goes to the next thing that is due.
+// Three generations of many blocks are played; those behind take as long as blocks took in the mean
+// while every slot was taken, from the first end to the end that leaves a slot empty. Worked
+// example, two slots and six blocks, which end at 60, 100, 160, 200, 260 and 290: four ends after
+// the first take 200, a block 50. (The second end is no beginning: the third block is half done.)
+// A clock in which nothing can happen is passed over: the engine goes to the next thing that is
+// due.
 #include "base/whole.h"
 #include "clock/clock_engine.h"
 
@@ -12,8 +15,8 @@ enum {
 };
 
 typedef struct Played {
-  int blocks;         // that are played
-  double first, end;  // when the first generation ended, and the last
+  int blocks;               // that are played
+  double first, full, end;  // when the first ended, the last with all slots taken, and the last
 } Played;
 
 // Every slot that is free gets the next block; the time that a block takes to begin is waited for
@@ -56,7 +59,8 @@ static bool play(Engine *e, Played *played) {
   while (e->ended < played->blocks && e->now < CLOCKS_MAX && !(enough && *enough)) {
     fill_slots(e, played->blocks);
     const bool any = engine_clock(e);
-    if (!(played->first > 0) && e->ended >= e->slots) played->first = time_of(e);
+    if (!(played->first > 0) && e->ended >= 1) played->first = time_of(e);
+    if (!(played->full > 0) && e->ended > played->blocks - e->slots) played->full = time_of(e);
     if (any || e->ended >= played->blocks) continue;
     const int64_t next = engine_next(e);
     if (next < 0) return false;
@@ -85,7 +89,7 @@ ClockStay clock_play_kernel(Arena *arena, const ClockKernel *in) {
   Played played = begin(e);
   if (!play(e, &played)) return out;
   const int behind = in->blocks - played.blocks, later = played.blocks - e->slots;
-  const double each = later > 0 ? (played.end - played.first) / later : played.end / played.blocks;
+  const double each = later > 0 ? (played.full - played.first) / later : played.end / played.blocks;
   const double clocks = played.end + behind * each;
   out.gave_up = false;
   out.turn = engine_sum_up(arena, e, clocks, clocks / played.end);

@@ -178,6 +178,16 @@ int drv_cuCtxSetLimit(int limit, size_t value) {
   (void)limit, (void)value;
   return DRIVER_OK;
 }
+// Nothing is ever logged.
+int drv_cuLogsRegisterCallback(void *callback, void *data, void **handle) {
+  if (!callback) return DRIVER_INVALID_VALUE;
+  if (handle) *handle = data;
+  return DRIVER_OK;
+}
+int drv_cuLogsUnregisterCallback(void *handle) {
+  (void)handle;
+  return DRIVER_OK;
+}
 int drv_cuCtxGetApiVersion(void *context, unsigned *version) {
   (void)context;
   if (!version) return DRIVER_INVALID_VALUE;

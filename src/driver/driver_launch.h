@@ -58,6 +58,9 @@ DriverFunction *driver_function_of(void *handle);
 // recorded one. Sets run->until.
 bool patience_begin(DriverRun *run, bool wanted);
 void patience_end(const DriverRun *run);
+// Whether launches after the recorded one have had their time, and what else takes of it.
+bool patience_is_over(void);
+void patience_spend(double seconds);
 
 // cpu.c: all blocks, on the memory of the program itself.
 DriverResult cpu_run(DriverRun *run);

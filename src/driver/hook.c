@@ -234,7 +234,7 @@ __attribute__((visibility("default"))) void *dlopen(const char *path, int mode) 
   typedef void *Open(const char *, int);
   static Open *next;
   if (!next) *(void **)&next = dlsym(RTLD_NEXT, "dlopen");
-  if (!next || driver_forwards()) return next ? next(path, mode) : NULL;
+  if (!next || driver_settings()->real) return next ? next(path, mode) : NULL;
   void *library = next(path, mode);
   if (library && !(mode & RTLD_NOLOAD)) hook_new(true);
   return library;

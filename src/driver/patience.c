@@ -41,3 +41,16 @@ bool patience_begin(DriverRun *run, bool wanted) {
 void patience_end(const DriverRun *run) {
   if (run->until > 0) used[part] += clock_seconds() - started;
 }
+
+static bool is_after(void) {
+  const SeenTable *seen = driver_seen();
+  return driver_settings()->seconds > 0 && driver_settings()->capsule && seen && seen->written;
+}
+
+bool patience_is_over(void) {
+  return is_after() && used[AFTER] >= (double)driver_settings()->seconds;
+}
+
+void patience_spend(double seconds) {
+  if (is_after()) used[AFTER] += seconds;
+}

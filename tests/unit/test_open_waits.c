@@ -206,6 +206,28 @@ static const char overtaken[] =
     "LATE: mbarrier.try_wait.parity.shared.b64 %p3, [s+64], 0;\n@!%p3 bra LATE;\n"
     "MEET: bar.sync 1, 64;\nst.global.u32 [%o], 7;\n";
 
+// The same of two mbarriers for four rounds: what warp 1 learns at the one is that phases of the
+// other are over, for which it has not waited yet.
+static const char rounds[] =
+    "setp.lt.u32 %p0, %t, 32;\nsetp.eq.u32 %p1, %t, 0;\n"
+    "@%p1 mbarrier.init.shared.b64 [s+64], 32;\n@%p1 mbarrier.init.shared.b64 [s+128], 32;\n"
+    "bar.sync 0;\nmov.u32 %r5, 0;\n"
+    "AGAIN: and.b32 %r6, %r5, 1;\n@%p0 mbarrier.arrive.shared.b64 _, [s+64];\n"
+    "A: mbarrier.try_wait.parity.shared.b64 %p3, [s+64], %r6;\n@!%p3 bra A;\n"
+    "@%p0 mbarrier.arrive.shared.b64 _, [s+128];\n"
+    "B: mbarrier.try_wait.parity.shared.b64 %p3, [s+128], %r6;\n@!%p3 bra B;\n"
+    "add.u32 %r5, %r5, 1;\nsetp.lt.u32 %p2, %r5, 4;\n@%p2 bra AGAIN;\n"
+    "bar.sync 1, 64;\nst.global.u32 [%o], 7;\n";
+
+START_TEST(test_who_is_late_in_every_round_goes_on) {
+  static uint32_t in[PTX_KERNEL_WORDS];
+  const PtxKernel k = ptx_kernel_run(arena, ptx_kernel_text(arena, rounds), NULL, 64, in);
+  ck_assert_int_eq(k.outcome, PTX_DONE);
+  ck_assert_ptr_nonnull(ptx_kernel_finding(&k, PTX_FINDING_MBARRIER));
+  for (int t = 0; t < 64; t++) ck_assert_uint_eq(k.out[t], 7);
+}
+END_TEST
+
 START_TEST(test_who_is_late_goes_on) {
   static uint32_t in[PTX_KERNEL_WORDS];
   PtxKernel k = ptx_kernel_run(arena, ptx_kernel_text(arena, overtaken), NULL, 64, in);
@@ -281,6 +303,15 @@ START_TEST(test_tensor_memory) {
                 f && f->text ? f->text : "");
   for (int t = 0; t < 128; t++)  // 16.0, 32.0
     ck_assert_uint_eq(k.out[t], (t < 8 ? 0x41800000u : 0x42000000u) + 1);
+  // Each warp reaches its own lanes, also by an address that says lane 0; that is told.
+  k = ptx_kernel_run(
+      arena, ptx_kernel_text(arena, changed(tensor, "shl.b32 %r8, %r20, 21;", "mov.u32 %r8, 0;")),
+      NULL, 128, in);
+  ck_assert_int_eq(k.outcome, PTX_DONE);
+  f = ptx_kernel_finding(&k, PTX_FINDING_TENSOR_MEMORY);
+  ck_assert(f && strstr(f->text, "the address says lane 0"));
+  for (int t = 0; t < 128; t++)
+    ck_assert_uint_eq(k.out[t], (t < 8 ? 0x41800000u : 0x42000000u) + 1);
   const char *over = changed(tensor, "USE: add.u32 %r11, %r9, 1;", "mov.u32 %r10, 0;");
   k = ptx_kernel_run(arena, ptx_kernel_text(arena, over), NULL, 128, in);
   f = ptx_kernel_finding(&k, PTX_FINDING_MISSING_WAIT);
@@ -332,6 +363,7 @@ Suite *suite_open_waits(void) {
   tcase_add_loop_test(tcase, test_what_nobody_waited_for_is_named, 0, CASES);
   tcase_add_test(tcase, test_a_phase_that_was_missed_is_named);
   tcase_add_test(tcase, test_who_is_late_goes_on);
+  tcase_add_test(tcase, test_who_is_late_in_every_round_goes_on);
   tcase_add_loop_test(tcase, test_a_deadlock_says_for_what_a_warp_waits, 0, 3);
   tcase_add_test(tcase, test_tensor_memory);
   tcase_add_test(tcase, test_reductions_of_many_bytes);

@@ -299,6 +299,22 @@ START_TEST(test_calls_go_on_to_a_real_driver) {
 }
 END_TEST
 
+// The driver of a program that is linked with it is there before the program, and all that it calls
+// can be found before the real one: nothing of the runtime is replaced where there is a GPU.
+START_TEST(test_linked_program_keeps_its_runtime) {
+  if (!have("cc", "a driver with a GPU, made up")) return;
+  compile(arena_printf(arena,
+                       "cc -O1 -shared -fPIC -Wl,-soname,libcuda.so.1 -o %s/libcuda.so.1 " DATA
+                       "/fake_driver.c && cc -O0 -rdynamic -o %s/linked " DATA
+                       "/linked.c %s/libcuda.so.1",
+                       folder, folder, folder));
+  const char *command = arena_printf(
+      arena, "LD_LIBRARY_PATH=%s $GEMMVIEW record --list -- %s/linked", folder, folder);
+  const CliRun run = cli_shell(arena, command);
+  ck_assert_msg(strcmp(run.out, "42\n") == 0, "%s%s", run.out, run.err);
+}
+END_TEST
+
 // Machine code alone is handed over; the text lies in Triton's cache, beside the same code.
 START_TEST(test_text_of_triton_is_found) {
   if (!have("cc", "a driver with a GPU, made up")) return;
@@ -488,6 +504,7 @@ Suite *suite_record(void) {
   tcase_add_test(tc, test_unfinished_ones_are_not_left);
   tcase_add_test(tc, test_capsules_that_are_none_are_refused);
   tcase_add_loop_test(tc, test_calls_go_on_to_a_real_driver, 0, 2);
+  tcase_add_test(tc, test_linked_program_keeps_its_runtime);
   tcase_add_test(tc, test_text_of_triton_is_found);
   tcase_add_loop_test(tc, test_program_of_nvcc_passes_its_own_check, 0,
                       (int)(sizeof programs / sizeof programs[0]));

@@ -171,6 +171,8 @@ typedef struct PtxMbarrier {
   int64_t address;  // in the cluster's shared memory, −1: free
   OrderMbar *order;
   int pc;  // of what ended its last phase
+  uint32_t
+      *awaits;  // by warp: the phase that it asks for next, counted by the waits it came through
 } PtxMbarrier;
 
 // A block of the cluster that runs.

@@ -76,6 +76,7 @@ static PtxMbarrier *take_mbarrier(PtxMachine *m, PtxWarp *w, uint32_t lane, int6
   }
   b = &m->mbarriers[m->n_mbarriers++];
   if (!b->order) b->order = order_mbar(m->order, 0, 0);
+  if (!b->awaits) b->awaits = ARENA_ARRAY(m->arena, uint32_t, m->n_warps);
   b->order->party = m->order->parties++;
   return b;
 }
@@ -104,6 +105,7 @@ void run_mbarrier_init(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mas
       return;
     }
     order_mbar_init(m->order, b->order, n);
+    memset(b->awaits, 0, sizeof *b->awaits * (size_t)m->n_warps);
     ptx_orders_init(m, w, offset, n);
     ptx_touch(m, w, (int)l, offset, 8, PTX_WRITES, NULL);
     memset(m->shared.bytes + offset, 0, 8);
@@ -187,13 +189,20 @@ void ptx_mbarrier_bytes(PtxMachine *m, PtxWarp *w, PtxMbarrier *b, int64_t bytes
   end_phase_if_over(m, w, b);
 }
 
+// A warp may know from others that phases are over for which it has not waited itself.
+static bool is_behind(const PtxWarp *w, const PtxMbarrier *b, uint32_t parity) {
+  const uint32_t awaited = b->awaits[w->index];
+  return awaited < b->order->phases.phase && (awaited & 1) == (parity & 1);
+}
+
 // A parity tells the present phase from the one before; whoever knows of none of the last two waits
 // for the wrong one. Here a warp runs as far as it can before the others do, which finds what a GPU
 // hides as long as its warps keep step. So that one who is late by that alone does not end the run,
 // it is let through once nobody else can go on (m->forgives); true: it is late, and goes on.
 static bool tell_missed(PtxMachine *m, PtxWarp *w, const PtxMbarrier *b, uint32_t lane,
                         uint32_t parity) {
-  if (!order_mbar_is_missed(b->order, w->clock, parity)) return false;
+  if (!order_mbar_is_missed(b->order, w->clock, parity))
+    return m->forgives && is_behind(w, b, parity);
   PtxFinding *f = ptx_find(m, w, PTX_FINDING_MBARRIER, w->pc, b->pc, 1u << lane);
   f->text =
       m->forgives
@@ -233,6 +242,10 @@ void run_mbarrier_test(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mas
     bool done = parity ? order_phases_passes(phases, given & 1) : phases->phase != given;
     if (!done && parity) done = tell_missed(m, w, b, l, given);
     over |= (uint32_t)done << l;
+  }
+  FOR_LANES(parity ? over & -over : 0) {
+    uint32_t *awaited = &asked[l]->awaits[w->index];
+    *awaited += (*awaited & 1) == (ptx_lanes(m, w, &i->groups[2], 0)[l] & 1);
   }
   learn(m, w, i, over, asked);
   ptx_put_pred(m, w, &i->groups[0], mask, over);

@@ -252,13 +252,24 @@ void run_t_commit(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
 
 // ---- registers ----------------------------------------------------------------------------------
 
-// The columns that a warp is at, and the first of its 32 lanes; -1 after a finding.
+// The columns that a warp is at, and the first of its 32 lanes; -1 after a finding. Kernels give
+// all four warps the same address, with lane 0 (DeepGEMM's epilogues do): each reaches its own
+// quarter, though the address should say so (PTX ISA, tcgen05.ld: access restrictions).
 static int take_quarter(PtxMachine *m, PtxWarp *w, uint32_t mask, const PtxGroup *at, int n,
                         PtxTmemReach *out) {
   const uint32_t lane = (uint32_t)__builtin_ctz(mask);
   const uint32_t address = (uint32_t)ptx_access_address(m, w, at, lane);
-  const int first = (int)(address >> 16), quarter = w->in_block % TENSOR_QUARTERS;
+  const int quarter = w->in_block % TENSOR_QUARTERS;
+  int first = (int)(address >> 16);
   *out = (PtxTmemReach){.quarters = 1u << quarter, .column = (int)(address & 0xffff), .n = n};
+  if (first == 0 && quarter > 0) {
+    PtxFinding *f = ptx_find(m, w, PTX_FINDING_TENSOR_MEMORY, w->pc, -1, mask);
+    if (f->count == 1)
+      f->text = arena_printf(
+          m->arena, "the address says lane 0; warp %d reaches lanes %d to %d, and is run so",
+          w->in_block, quarter * PTX_LANES, quarter * PTX_LANES + 31);
+    first = quarter * PTX_LANES;
+  }
   if (first != quarter * PTX_LANES) {
     ptx_stop(m, w, PTX_FINDING_TENSOR_MEMORY, mask,
              arena_printf(m->arena, "lane %d of tensor memory, but warp %d reaches only %d to %d",

@@ -5,7 +5,7 @@
   tools/words.py comments   line comments of src instead
 
 A string is one literal of C, neighbouring literals joined, of at least two words, or a text in
-data/lessons and data/ladders, or a row of the glossary. A sentence is not plain
+data/claims, data/ladders and data/lessons, or a row of the glossary. A sentence is not plain
 
   - when it begins with Of, What, Who, That, Nor or Nobody and asks nothing,
   - when it has one of the STIFF words, of which each has a plain one beside it,
@@ -72,7 +72,8 @@ def strings_of_c(path):
 
 def strings_of_json(path):
     text = open(path, encoding="utf-8").read()
-    keys = ("title", "text", "line", "notes", "reason", "why", "question", "answer", "said", "help")
+    keys = ("title", "text", "line", "notes", "reason", "why", "question", "answer", "said", "help",
+            "what", "says")
 
     def walk(value, key=""):
         if isinstance(value, dict):
@@ -96,7 +97,8 @@ def strings():
         for line, text in strings_of_c(path):
             if re.search(r"[A-Za-z]{2,}[^A-Za-z%]+[A-Za-z]{2,}", text) and " " in text.strip():
                 yield path, line, text
-    for path in sorted(glob.glob("data/lessons/*.json") + glob.glob("data/ladders/*.json")):
+    for path in sorted(p for folder in ("claims", "ladders", "lessons")
+                       for p in glob.glob(f"data/{folder}/*.json")):
         for line, text in strings_of_json(path):
             yield path, line, text
     for number, row in enumerate(open("data/glossary.tsv", encoding="utf-8"), 1):

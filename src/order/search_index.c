@@ -30,7 +30,7 @@ static SearchLists lists_of(const Pairs *p, int n) {
   return lists;
 }
 
-static bool search_places_overlap(const SearchPlace *a, const SearchPlace *b) {
+bool search_places_overlap(const SearchPlace *a, const SearchPlace *b) {
   bool overlap = a->rank == b->rank && a->memory == b->memory;
   for (int d = 0; d < SEARCH_DIMS; d++)
     overlap = overlap && a->lo[d] < b->hi[d] && b->lo[d] < a->hi[d];

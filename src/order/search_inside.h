@@ -102,6 +102,7 @@ static inline bool search_is_instant(const SearchAccess *a) {
 
 // search_index.c
 void search_make_index(Search *search);
+bool search_places_overlap(const SearchPlace *a, const SearchPlace *b);
 
 // search_step.c: a process's next event. `other`: the two of a conflict.
 void search_start(const Search *search, SearchState *state);

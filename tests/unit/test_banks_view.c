@@ -9,6 +9,7 @@
 #include "tui/frame/drive.h"
 #include "tui/frame/explorer.h"
 #include "tui/frame/palette.h"
+#include "tui/frame/pins.h"
 #include "tui/frame/view.h"
 #include "tui/views/memory/banks_view.h"
 
@@ -65,11 +66,32 @@ START_TEST(room_that_is_there_is_used) {
   size(40, 120);
   ck_assert(shows("ln  byte bank"));
   ck_assert(shows("ln = lane"));
+  pins_none(session);
   size(60, 200);
   ck_assert(shows("ln  byte bank"));
   ck_assert(shows("B_s [16 x 128]"));
   ck_assert(shows("cell = bank 0-9 a-v, lit: asked for now"));
   ck_assert(shows("q1 = quarter-warp 1"));
+}
+END_TEST
+
+// The sentence of explore's card stands here, too.
+START_TEST(an_access_says_why) {
+  keys("g j");
+  ck_assert_msg(
+      shows("Lanes are 32 bytes apart: the 8 lanes of a quarter-warp use 16 of the 32 banks"), "%s",
+      export_text(arena, canvas));
+  while (session_idle(session)) {
+  }
+  drive_frame(session, canvas);
+  ck_assert(shows("CELL_GROUP 4 it takes 4 wavefronts."));
+}
+END_TEST
+
+START_TEST(a_conflict_leads_to_the_solver) {
+  keys("j Enter");
+  ck_assert_int_eq(session->at.view, view_find("swizzle"));
+  ck_assert_msg(shows("bound"), "%s", export_text(arena, canvas));
 }
 END_TEST
 
@@ -192,6 +214,8 @@ Suite *suite_banks_view(void) {
   TCase *tcase = tcase_create("banks_view");
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_test(tcase, room_that_is_there_is_used);
+  tcase_add_test(tcase, an_access_says_why);
+  tcase_add_test(tcase, a_conflict_leads_to_the_solver);
   tcase_add_test(tcase, an_expression_comes_in_by_the_prompt);
   tcase_add_test(tcase, own_addresses_have_room_everywhere);
   tcase_add_test(tcase, global_memory_has_no_phases);

@@ -96,6 +96,15 @@ START_TEST(what_an_illegal_knob_leaves_is_not_a_change) {
 }
 END_TEST
 
+// A neighbour that is not legal says why, with numbers, not by the name of a rule.
+START_TEST(an_illegal_neighbour_says_why) {
+  keys("F12 F12 : l a d d e r Space h o p p e r Enter : r u n g Space c o n s u m e r s Enter");
+  keys("K F M Enter");
+  ck_assert_msg(shows("2: illegal: FM=2, FN=1, ATOM_N=256: 256 registers"), "%s",
+                export_text(arena, canvas));
+}
+END_TEST
+
 // At 80 columns too the sentence is there to its end.
 START_TEST(a_reason_is_whole) {
   canvas_resize(canvas, 24, 80);
@@ -558,6 +567,7 @@ Suite *suite_explore(void) {
   tcase_add_test(tcase, tiles_are_those_of_c);
   tcase_add_test(tcase, a_change_is_marked_and_fades);
   tcase_add_test(tcase, what_an_illegal_knob_leaves_is_not_a_change);
+  tcase_add_test(tcase, an_illegal_neighbour_says_why);
   tcase_add_test(tcase, a_reason_is_whole);
   tcase_add_test(tcase, advice_does_not_depend_on_idle_moments);
   tcase_add_test(tcase, the_arrows_of_a_knob_can_be_clicked);

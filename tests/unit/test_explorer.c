@@ -76,7 +76,7 @@ END_TEST
 START_TEST(advice_appears_by_itself) {
   AppOptions options = padded();
   VtProgram *p = start(24, 80, &options);
-  vt_expect(p, "try LANES_M 8");
+  vt_expect(p, "try CELL_GROUP 4");
   vt_keys(p, ":");
   vt_send(p, "CELL_GROUP=4\r", 13);
   vt_expect(p, "free");
@@ -121,7 +121,7 @@ START_TEST(resizes_and_comes_back) {
   vt_resize(p, 8, 30);
   vt_expect(p, "needs 40x12");
   vt_resize(p, 60, 200);
-  vt_expect(p, "for m_b in 0..32 BLOCK");
+  vt_expect(p, "─ pipeline ");
   vt_resize(p, 24, 80);
   vt_expect(p, "1024 tiles");
   vt_keys(p, "q");
@@ -188,7 +188,7 @@ END_TEST
 START_TEST(a_key_is_few_bytes) {
   AppOptions options = padded();
   VtProgram *p = start(40, 120, &options);
-  vt_expect(p, "try LANES_M 8");
+  vt_expect(p, "try CELL_GROUP 4");
   static const char *const keys[] = {"Down", "Right", "Right", "u", "]", "[", "3", "1", "c", "c"};
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
     size_t before = p->screen->bytes;

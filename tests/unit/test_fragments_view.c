@@ -68,6 +68,24 @@ START_TEST(one_lane_in_all_three) {
 END_TEST
 
 // A click on another operand makes it the one with the keys.
+// Enter leads from an element of a fragment to its byte in shared memory; a kernel that multiplies
+// by something else says so.
+START_TEST(an_element_leads_to_its_slab) {
+  run("atom m16n8k16.f16");
+  drive_keys(session, canvas, "Enter", &diags);
+  ck_assert(shows("this kernel has no such fragment: it multiplies on plain FMA"));
+  ck_assert_int_eq(session->at.view, view_find("fragments"));
+  run("state ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,FM=4,FN=8,BK=4,STAGE=11,LDMATRIX=2,SWIZZLE=3");
+  run("fragments");
+  run("element 5,3");
+  drive_keys(session, canvas, "Enter", &diags);
+  ck_assert_int_eq(session->at.view, view_find("tiles"));
+  ck_assert_msg(shows("A[5][3]") && shows("warp 0 lane 21: a[0, 1], r0 high") &&
+                    shows("A_s[5, 3] byte 726 bank 21"),
+                "%s", export_text(arena, canvas));
+}
+END_TEST
+
 START_TEST(a_click_chooses_operand_and_element) {
   run("atom m16n8k16.f16");
   const Spot *spot = NULL;
@@ -124,6 +142,7 @@ Suite *suite_fragments_view(void) {
   TCase *tcase = tcase_create("fragments_view");
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_test(tcase, one_lane_in_all_three);
+  tcase_add_test(tcase, an_element_leads_to_its_slab);
   tcase_add_test(tcase, a_click_chooses_operand_and_element);
   tcase_add_test(tcase, a_pair_multiplies_by_its_own_instruction);
   tcase_add_test(tcase, every_atom_fits_or_scrolls);

@@ -57,7 +57,7 @@ START_TEST(number_reference_limit_and_cause) {
   stand("attention", "three_groups");  // far below what every unit allows
   ck_assert_msg(strstr(row(2), "limited by waits: the units allow 930 TFLOP/s"), "%s", row(2));
   stand("hopper", "consumers");
-  ck_assert_msg(strstr(row(2), "limited by power: 6") != NULL, "%s", row(2));
+  ck_assert_msg(strstr(row(2), "limited by power: 667 TFLOP/s allowed") != NULL, "%s", row(2));
 }
 END_TEST
 
@@ -129,7 +129,8 @@ START_TEST(a_card_says_why) {
   ck_assert_str_eq(
       said,
       "Lanes are 32 bytes apart: the 8 lanes of a quarter-warp use 16 of the 32 banks, "
-      "each 2 times. Lanes 0 and 4 need bank 0 in the same cycle. CELL_GROUP 4 makes it 4.");
+      "each 2 times. Lanes 0 and 4 need bank 0 in the same cycle. "
+      "With CELL_GROUP 4 it takes 4 wavefronts.");
   ck_assert(shows("Lanes are 32 bytes apart"));
   keys(": C E L L _ G R O U P = 4 Enter");
   ck_assert_str_eq(

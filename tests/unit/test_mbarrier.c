@@ -287,7 +287,8 @@ static const struct {
     {BREAK_WAIT_AGAIN,
      "deadlock on full[0]: warp 0 may come late: the phase that it waits for and the next "
      "one have ended"},
-    {BREAK_ALL_ASK, "does with other threads what one thread must do alone (mbarrier.expect"},
+    {BREAK_ALL_ASK,
+     "does this together with other threads; one thread must do it alone (mbarrier.expect"},
     {BREAK_FIRST_BARRIER, "uses an mbarrier"},
     {BREAK_FENCE, "with no fence for copies by TMA between"},
     {BREAK_EARLY_FENCE, "with no fence for copies by TMA between"},

@@ -69,17 +69,43 @@ START_TEST(a_click_exchanges_them) {
 }
 END_TEST
 
+// Until the user pins or hides something a view that would leave half of the screen empty has
+// companions: explore first, then the pipeline or the grid.
+START_TEST(a_wide_screen_is_not_half_empty) {
+  session->at.pins_chosen = false;
+  keys("8");
+  resize(40, 159);
+  ck_assert(!shows("─ explore "));
+  resize(50, 160);
+  ck_assert(shows("│─ explore ") && shows("‹ FM 1 ›"));
+  resize(60, 200);
+  ck_assert(shows("│─ explore ") && shows("│─ pipeline "));
+  keys("1");
+  ck_assert(shows("│─ pipeline ") && shows("│─ grid "));
+  keys("c");  // A|B has the columns
+  ck_assert(!shows("─ pipeline "));
+  keys("c 4");  // long lines, too
+  ck_assert(!shows("─ explore "));
+  keys("8 |");  // hidden, and they stay hidden
+  ck_assert(!shows("─ explore "));
+  keys("P");
+  ck_assert(!shows("─ explore "));
+  keys(": p i n Space m e m o r y Enter");  // the user's choice is alone
+  ck_assert(shows("│─ memory ") && !shows("─ explore "));
+}
+END_TEST
+
 // State that a view kept of its own between frames is not that of its pinned twin.
 START_TEST(the_view_at_hand_is_as_it_is_alone) {
   for (int view = 0; view < view_count; view++) {
     if (!pins_takes(view)) continue;
     view_show(session, view);
-    session->at.n_pins = 0;
+    pins_none(session);
     resize(60, 100);
     const char *alone = export_row(arena, canvas, 5);
     const int cols = session->cols;
     for (int pin = 0; pin < view_count; pin++) {
-      session->at.n_pins = 0;
+      pins_none(session);
       pins_set(session, pin);
       resize(60, 200);
       ck_assert_int_eq(session->cols, pins_takes(pin) && pin != view ? cols : 200);
@@ -98,9 +124,12 @@ START_TEST(any_size_will_do) {
   uint64_t random = 7;
   for (int i = 0; i < stress_count(150, 10000); i++) {
     if (i % 10 == 0) {
-      session->at.n_pins = 0;
-      pins_set(session, (int)random_between(&random, 0, view_count - 1));
-      pins_set(session, (int)random_between(&random, 0, view_count - 1));
+      pins_none(session);
+      session->at.pins_chosen = i % 20 == 0;
+      if (session->at.pins_chosen)
+        pins_set(session, (int)random_between(&random, 0, view_count - 1));
+      if (session->at.pins_chosen)
+        pins_set(session, (int)random_between(&random, 0, view_count - 1));
       view_show(session, (int)random_between(&random, 0, view_count - 1));
       session_go_rung(session, (int)random_between(&random, 0, session->doc.ladder->n_rungs - 1));
     }
@@ -118,6 +147,7 @@ Suite *suite_pins(void) {
   tcase_add_test(tcase, they_stand_where_there_is_room);
   tcase_add_test(tcase, they_follow);
   tcase_add_test(tcase, a_click_exchanges_them);
+  tcase_add_test(tcase, a_wide_screen_is_not_half_empty);
   tcase_add_test(tcase, the_view_at_hand_is_as_it_is_alone);
   tcase_add_test(tcase, any_size_will_do);
   suite_add_tcase(suite, tcase);

@@ -134,6 +134,20 @@ START_TEST(a_phase_stays_one_bit) {
 }
 END_TEST
 
+// ---- breakages that do no harm -----------------------------------------------------------------
+
+// One slot is enough where all warps meet after each slab: the verdict says so.
+START_TEST(a_harmless_breakage_says_why) {
+  const Model *sound = property_rung("fp32", "tma_26x4", "M=352,N=128,K=160"),
+              *harmed = property_rung("fp32", "tma_pipelined_26x4", "M=352,N=128,K=160");
+  const PipelineVerdict verdict = ask(sound, BREAK_PHASE, false);
+  ck_assert_int_eq(verdict.kind, FINDING_COUNT);
+  ck_assert_msg(str_starts(verdict.text, "no finding: C is right, since all warps meet"), "%s",
+                verdict.text);
+  ck_assert_int_eq(ask(harmed, BREAK_PHASE, false).kind, FINDING_MISSING_WAIT);
+}
+END_TEST
+
 // ---- problems that are too long -----------------------------------------------------------------
 
 START_TEST(a_long_problem_is_made_smaller_and_says_so) {
@@ -155,6 +169,7 @@ Suite *suite_pipeline_broken(void) {
   tcase_add_loop_test(tests, says_what_interpret_says, 0, DRIFTING);
   tcase_add_test(tests, who_waits_for_ever_does_so_with_values_too);
   tcase_add_test(tests, a_phase_stays_one_bit);
+  tcase_add_test(tests, a_harmless_breakage_says_why);
   tcase_add_test(tests, a_long_problem_is_made_smaller_and_says_so);
   suite_add_tcase(suite, tests);
   return suite;

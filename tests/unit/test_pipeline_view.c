@@ -221,8 +221,8 @@ static void tells_of(const Model *model, BreakageId id) {
   canvas_clear(canvas);
   checklist_draw(canvas, canvas_rect(canvas), &list, checklist_first_bad(&list));
   const char *text = export_text(arena, canvas);
-  const char *said = arena_printf(
-      arena, list.skeleton->n_bad ? "stand  broken: %s " : "stand; none is about %s ", name);
+  const char *said =
+      arena_printf(arena, list.skeleton->n_bad ? "ok  broken: %s " : "ok; none is about %s ", name);
   ck_assert_msg(strstr(text, said) != NULL, "no \"%s\" in\n%s", said, text);
 }
 
@@ -311,6 +311,7 @@ END_TEST
 START_TEST(breakages_are_listed) {
   press("B");
   ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), "BREAKAGES  0 of "));
+  ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), "B close  Enter break it"));
   const int n = own()->n_ways;
   ck_assert_int_ge(n, 15);
   for (int i = 0; i < n; i++)
@@ -321,6 +322,13 @@ START_TEST(breakages_are_listed) {
   ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), said));
   press("B Home Enter");
   ck_assert_int_eq(own()->broken, 0);
+}
+END_TEST
+
+START_TEST(a_wait_leads_to_its_barrier) {
+  press("r");
+  ck_assert_int_eq(session->at.view, view_find("memory"));
+  ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), " MBARRIERS "));
 }
 END_TEST
 
@@ -355,6 +363,7 @@ Suite *suite_pipeline_view(void) {
   tcase_add_test(tests, the_cursor_of_time_goes_through_all_lanes);
   tcase_add_test(tests, space_lets_time_go_on);
   tcase_add_test(tests, breakages_are_listed);
+  tcase_add_test(tests, a_wait_leads_to_its_barrier);
   tcase_add_test(tests, a_deadlock_is_told_from_its_root);
   tcase_add_test(tests, the_recorded_time_stands_beside);
   tcase_add_test(tests, a_race_marks_its_statements);

@@ -326,6 +326,11 @@ START_TEST(what_is_advised_is_promised) {
   const Promise promise =
       promise_of(&session->background.results, &session->doc.now.pictured, &own, best);
   ck_assert(promise_gain(&promise) > 1);
+  // LANES_M=8 has the same estimate, and no time: what was timed goes first.
+  ck_assert_int_eq(best->knob, KNOB_CELL_GROUP);
+  ck_assert(promise.comparable);
+  const Trial *alike = trial_of(KNOB_LANES_M, 8);
+  ck_assert(alike && fabs(alike->stand_in.tflops / promise.to.tflops - 1) < 0.01);
   const Trial *up = advice_find(session->background.advice, KNOB_BM, 1);
   ck_assert(up && up->exists && up->legal && up->value > now(KNOB_BM));
 }

@@ -252,7 +252,7 @@ static const struct {
     {BREAK_TENSOR_LOADS, FINDING_MISSING_WAIT, "overwrites what warp", OF_TILES},
     {BREAK_TENSOR_LANE, FINDING_DIVERGENCE, "of the whole warp, but lane 1 does not", 0},
     {BREAK_TENSOR_ALL_ASK, FINDING_DIVERGENCE, "is one of 32 lanes", 0},
-    {BREAK_TENSOR_ALL_COMMIT, FINDING_DIVERGENCE, "for no product arrives at once", 0},
+    {BREAK_TENSOR_ALL_COMMIT, FINDING_DIVERGENCE, "issued no product arrives at once", 0},
     {BREAK_TENSOR_ALL_COMMIT, FINDING_RACE, "_s[", OF_TILES},
     {BREAK_TENSOR_ALL_COMMIT, FINDING_MISSING_WAIT, "for a commit after that", OF_TILES},
     {BREAK_INIT_FENCE, FINDING_MISSING_FENCE, "with no fence.mbarrier_init after the init", 0},
@@ -286,7 +286,7 @@ static const struct {
     {BREAK_PAIR_MASK, FINDING_DEADLOCK, "arrivals missing", OF_PAIR},
     {BREAK_PAIR_BYTES, FINDING_MISSING_WAIT, "_s[", OF_PAIR},
     {BREAK_PAIR_END, FINDING_EXITED, "which may have ended", OF_PAIR},
-    {BREAK_PAIR_ALLOC, FINDING_OPERAND, "all of a kernel are of one", OF_PAIR},
+    {BREAK_PAIR_ALLOC, FINDING_OPERAND, "all must be the same in a kernel", OF_PAIR},
 };
 enum { N_BROKEN = sizeof broken / sizeof broken[0] };
 
@@ -360,7 +360,7 @@ static const struct {
     {PLAIN, "      tensor_base[0] = tcgen05.alloc 64 columns\n",
      "      tensor_base[0] = tcgen05.alloc 64 columns\n"
      "      tensor_base[0] = tcgen05.alloc 64 columns\n",
-     FINDING_ALLOCATION, "has given up its right to more than its 64"},
+     FINDING_ALLOCATION, "has given up its right to more than 64"},
     {PLAIN, "if tid < 32\n      tensor_base", "if tid < 16\n      tensor_base", FINDING_DIVERGENCE,
      "reaches an instruction of the whole warp, but lane 16 does not"},
     {PLAIN, "if tid < 32\n      tcgen05.dealloc", "if tid < 1\n      tcgen05.dealloc",
@@ -372,7 +372,7 @@ static const struct {
     {PLAIN, "sums[lane, c * 32]", "sums[lane % 32, c * 32]", FINDING_OUT_OF_BOUNDS,
      "uses lane 0 of tensor memory, but warp"},
     {PLAIN, "sums[lane, c * 32]", "sums[127 - lane, c * 32]", FINDING_OUT_OF_BOUNDS,
-     "one with each lane"},
+     "one for each of its lanes"},
     {PLAIN, "      wait acc_full[0] phase k_o % 2\n", "", FINDING_MISSING_WAIT,
      "reads what the tensor core writes"},
     {PLAIN, "    tcgen05.fence::after_thread_sync\n", "", FINDING_MISSING_FENCE,
@@ -385,7 +385,7 @@ static const struct {
      "with no tcgen05.wait::ld after that"},
     {PLAIN, "        tcgen05.commit acc_full[0]\n",
      "      if tid < 32\n        tcgen05.commit acc_full[0]\n", FINDING_DIVERGENCE,
-     "is one of 32 lanes that do the work of one thread: a lane that has asked for no product "
+     "is one of 32 lanes that execute this, but one thread must: a lane that issued no product "
      "arrives"},
     {PLAIN, "        tcgen05.commit acc_full[0]\n",
      "      if tid < 32\n        tcgen05.commit acc_full[0]\n", FINDING_MISSING_WAIT,
@@ -398,10 +398,10 @@ static const struct {
     {PLAIN, "      fence.mbarrier_init\n", "    if tid == 1\n      fence.mbarrier_init\n",
      FINDING_MISSING_FENCE, "with no fence.mbarrier_init after the init"},
     {PLAIN, "      fence.mbarrier_init\n", "    if tid < 32\n      fence.mbarrier_init\n",
-     FINDING_DIVERGENCE, "does with other threads what one thread must do alone"},
+     FINDING_DIVERGENCE, "does this together with other threads; one thread must do it alone"},
     {PLAIN, "      if tid == 0\n        for k_i", "      if tid < 2\n        for k_i",
      FINDING_DIVERGENCE,
-     "is one of 2 lanes that do the work of one thread: each lane adds the product"},
+     "is one of 2 lanes that execute this, but one thread must: each lane adds the product"},
     {PLAIN, "idesc 0x08100490", "idesc 0x08200490", FINDING_DESCRIPTOR,
      "has n = 128 in its instruction descriptor 0x08200490, but needs 64"},
     {PLAIN, "idesc 0x08100490", "idesc 0x08100010", FINDING_DESCRIPTOR,
@@ -410,7 +410,7 @@ static const struct {
     {PLAIN, "A by 128B lbo 16 sbo 1024", "A by 128B lbo 16 sbo 512", FINDING_DESCRIPTOR,
      "finds m 8, k 0 of A 512 bytes after the first element, but it lies 1024 after"},
     {PLAIN, "tcgen05.commit acc_full[0]", "tcgen05.commit acc_full[0]   cta_group 2",
-     FINDING_OPERAND, "all of a kernel are of one"},
+     FINDING_OPERAND, "all must be the same in a kernel"},
     {PLAIN, "      fence.async   @STAGE\n", "", FINDING_RACE, "with no fence for copies by TMA"},
     {PLAIN, "enable-input-d 0 < k_o + k_i", "enable-input-d 1", FINDING_UNWRITTEN_READ,
      "reads a place that was never written"},

@@ -340,11 +340,11 @@ static const struct {
     {OF_STEPS, "columns 128..132", "columns 508..512", FINDING_ALLOCATION,
      "of tensor memory: only 256 allocated"},
     {OF_STEPS, "sfa[0, 0, 0] = async", "sfa[0, 0, 2] = async", FINDING_OUT_OF_BOUNDS,
-     "fills whole columns from lane 0 on"},
+     "fills whole columns from lane 0"},
     {OF_STEPS, "        wait full[0] phase", "        if tid < 0\n          wait full[0] phase",
      FINDING_MISSING_WAIT, "_s["},
     {OF_PAIR, "tcgen05.cp SFA_s[k_o, w_a * 2, 0]   cta_group 2",
-     "tcgen05.cp SFA_s[k_o, w_a * 2, 0]", FINDING_OPERAND, "all of a kernel are of one"},
+     "tcgen05.cp SFA_s[k_o, w_a * 2, 0]", FINDING_OPERAND, "all must be the same in a kernel"},
 };
 enum { N_EDITS = sizeof edits / sizeof edits[0] };
 

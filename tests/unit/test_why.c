@@ -99,7 +99,7 @@ START_TEST(the_screen_adds_up) {
   ck_assert_ptr_nonnull(strstr(run.out, "clocks a turn"));
   ck_assert_ptr_nonnull(strstr(run.out, "one register bank: R"));
   ck_assert_ptr_nonnull(strstr(run.out, "waits for LDS at"));
-  ck_assert_ptr_nonnull(strstr(run.out, "banks free: "));
+  ck_assert_ptr_nonnull(strstr(run.out, "register banks free: "));
 }
 END_TEST
 

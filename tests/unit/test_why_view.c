@@ -106,7 +106,7 @@ START_TEST(causes_are_all_of_the_total) {
   for (int i = 0; i < n; i++) shares += part[i].share;
   ck_assert_double_eq_tol(shares, 1, 0.006);
   ck_assert_int_eq(part[0].cause, CLOCK_SELECTED);
-  ck_assert(shows("banks free"));
+  ck_assert(shows("register banks free"));
   ck_assert(shows("registers exchanged"));
 }
 END_TEST

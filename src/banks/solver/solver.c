@@ -247,24 +247,26 @@ static void conclude(Solver *s) {
                "This holds for whole chunks, which need %" PRId64
                " or more. Every pad, and every swizzle that splits only chunks that no access "
                "needs whole, was tried too: none is below %" PRId64
-               "; word by word the phases allow %" PRId64 ".",
+               "; without whole chunks the phases would allow %" PRId64 ".",
                s->patterns.floor, out->best.total, out->bound);
   else if (!out->found)
     str_add(&proof, "No layout of these families is legal for all accesses.");
   else if (out->best.total == s->patterns.floor)
-    str_printf(&proof, "The total of %" PRId64 " is the fewest that the phases allow one by one.",
+    str_printf(&proof,
+               "No layout has fewer than %" PRId64 " wavefronts: every phase is at its least.",
                out->best.total);
   else if (all_exact)
     str_printf(
         &proof,
         "Every pad, every swizzle and every XOR map that keeps %d-byte chunks whole was tried "
-        "or excluded: none is below %" PRId64 " (phases one by one allow %" PRId64 ").",
+        "or excluded: none is below %" PRId64 " (each phase alone would allow %" PRId64 ").",
         s->patterns.whole_bytes, out->best.total, s->patterns.floor);
   else
-    str_printf(&proof,
-               "Not all XOR maps were tried; with %d-byte chunks whole, phases one by one allow "
-               "%" PRId64 ".",
-               s->patterns.whole_bytes, s->patterns.floor);
+    str_printf(
+        &proof,
+        "Not all XOR maps were tried; with %d-byte chunks whole, each phase alone would allow "
+        "a total of %" PRId64 ".",
+        s->patterns.whole_bytes, s->patterns.floor);
   out->proof = proof.text;
 }
 

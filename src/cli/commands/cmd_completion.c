@@ -74,7 +74,7 @@ enum { N_VALUED = sizeof valued / sizeof *valued };
 static const char *arguments_of(Arena *arena, const char *command) {
   Str out = str_new(arena);
   if (str_equal(command, "show")) {
-#define VIEW(id, key, title, help) str_add(&out, #id " ");
+#define VIEW(id, key, title, beside, help) str_add(&out, #id " ");
 #include "tui/frame/views.def"
 #undef VIEW
   }

@@ -174,7 +174,7 @@ const char helper_cuda[] =
     "  }\n"
     "}\n"
     "\n"
-    "// In rows of k / block, or in tiles of 128 rows by four, so many along k.\n"
+    "// In rows of k / block, or in tiles of 128 rows by four: `tiles` of them along k.\n"
     "__device__ double factor(const void *SF, int type, u64 row, u64 at, u64 in_row, u64 tiles) {\n"
     "  u64 in_tile = row % 32 * 16 + row % 128 / 32 * 4 + at % 4;\n"
     "  u64 place = tiles ? (row / 128 * tiles + at / 4) * 512 + in_tile : row * in_row + at;\n"

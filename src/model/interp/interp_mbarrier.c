@@ -112,8 +112,7 @@ void mbar_arrive(Machine *m, const Warp *w, const Code *code, Mbar *bar) {
 void mbar_check_alone(Machine *m, const Warp *w, const Code *code) {
   if (w->active & (w->active - 1))
     mbar_report(m, w, code, FINDING_DIVERGENCE,
-                "does with other threads what one thread must do "
-                "alone");
+                "does this together with other threads; one thread must do it alone");
 }
 
 // ---- warps that wait ----------------------------------------------------------------------------

@@ -23,7 +23,7 @@ static const char *box_fault(Arena *arena, const Program *program, const Code *c
                         (long long)op->box[1], from->name);
   bool uniform = operand_is_uniform(&code->src);
   for (int d = 0; d < to->rank; d++) uniform &= value_is_uniform(&code->corner[d]);
-  return uniform ? NULL : "a box begins at one place, but this differs by lane";
+  return uniform ? NULL : "all lanes must name the same box, but this differs by lane";
 }
 
 // ---- run ----------------------------------------------------------------------------------------
@@ -48,7 +48,7 @@ static bool is_inside(Machine *m, const Warp *w, const Code *code) {
 static void run_send(Machine *m, Warp *w, const Code *code) {
   if (w->active & (w->active - 1))
     interp_report(m, FINDING_DIVERGENCE, w, lowest_lane(w->active), code->stmt, NULL, 0,
-                  "does with other threads what one thread must do alone");
+                  "does this together with other threads; one thread must do it alone");
   if (is_inside(m, w, code)) bulk_send(m, w, code);
 }
 
@@ -113,19 +113,19 @@ static const char *const adds[ROLE_COUNT] = {[ROLE_C] = "send the piece, which %
 
 static const char *const help_of_store[ROLE_COUNT + 1] = {
     [ROLE_COUNT] =
-        "one thread asks; the tensor memory accelerator reads the slab, undoes its swizzle, "
-        "leaves out what is outside of C, and writes whole lines while the threads go on"};
+        "one thread starts it; the tensor memory accelerator reads the slab, undoes its swizzle, "
+        "skips cells outside of C, and writes whole lines while the threads go on"};
 static const char *const help_of_add[ROLE_COUNT + 1] = {
-    [ROLE_COUNT] = "the same for a split's part of the sums: L2 adds each element to what is in C"};
+    [ROLE_COUNT] = "the same for one split's partial sums: L2 adds each element to C"};
 static const char *const help_of_commit[ROLE_COUNT + 1] = {
     [ROLE_COUNT] =
-        "the boxes sent since the last commit are waited for together, by this thread alone"};
+        "the boxes sent since the last commit become one group; only this thread can wait for it"};
 static const char *const help_of_read[ROLE_COUNT + 1] = {
     [ROLE_COUNT] =
-        "the boxes before have been read out of the slab, so that it may be written again; "
-        "that they have come to C is not waited for"};
+        "waits until the earlier boxes are read out of the slab, which can then be written again; "
+        "they may not have reached C yet"};
 static const char *const help_of_wait[ROLE_COUNT + 1] = {
-    [ROLE_COUNT] = "C is written; a block must not end before its boxes have been read"};
+    [ROLE_COUNT] = "waits until C is written; a block must not end before its boxes are read"};
 
 const OpRules rules_TMA_STORE = {.text = {.write = emit_box, .purposes = stores},
                                  {.run = run_send, .fault = box_fault},

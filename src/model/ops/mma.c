@@ -376,7 +376,7 @@ static const char *const fragments[ROLE_COUNT] = {[ROLE_FRAG_A] = "the warp's fr
                                                   [ROLE_FRAG_B] = "the warp's fragments of %s",
                                                   [ROLE_FRAG_V] = "the warp's fragments of %s"};
 static const char *const rows_of_c[ROLE_COUNT] = {
-    [ROLE_SLAB_C] = "put the sums into shared memory, eight rows at a time"};
+    [ROLE_SLAB_C] = "put the accumulators into shared memory, eight rows at a time"};
 static const char *const products[ROLE_COUNT] = {
     [ROLE_ACC] = "multiply each fragment of %a by each of %b",
     [ROLE_SCORE] = "multiply each fragment of %a by each of %b"};
@@ -386,8 +386,8 @@ const OpRules rules_LDMATRIX = {
     {.run = run_ldmatrix, .fault = ldmatrix_fault, .width = ldmatrix_width}};
 static const char *const help_of_stmatrix[ROLE_COUNT + 1] = {
     [ROLE_SLAB_C] =
-        "eight rows of 16 bytes at a time, each a line of the banks' own, where single lanes "
-        "would store 4 bytes"};
+        "stores eight rows of 16 bytes at once without a conflict; without it each lane would "
+        "store 4 bytes"};
 
 const OpRules rules_STMATRIX = {
     .text = {.write = emit_stmatrix, .purposes = rows_of_c},

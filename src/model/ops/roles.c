@@ -29,7 +29,7 @@ static void run_registers(Machine *m, Warp *w, const Code *code) {
   if (gives != (wanted(w, code) <= 0))
     interp_report(m, FINDING_OPERAND, w, lowest_lane(w->active), code->stmt, NULL, 0,
                   "has %lld registers and %s %lld", (long long)w->registers,
-                  gives ? "is to keep" : "takes", (long long)code->stmt->op.registers);
+                  gives ? "must keep" : "takes", (long long)code->stmt->op.registers);
   if (!may_take(m, w, code)) {
     w->state = WARP_ASLEEP;
     w->pc--;

@@ -249,15 +249,16 @@ static void emit_lanes_sum(Emitter *emitter, const Op *op) { emit_lanes(emitter,
 static const char *const maxima[ROLE_COUNT] = {[ROLE_ROW_MAX] =
                                                    "the largest score of each row so far"};
 static const char *const factors[ROLE_COUNT] = {
-    [ROLE_ACC] = "what was added up so far belongs to a smaller maximum",
-    [ROLE_ROW_SUM] = "what was added up so far belongs to a smaller maximum"};
+    [ROLE_ACC] = "earlier sums used a smaller maximum",
+    [ROLE_ROW_SUM] = "earlier sums used a smaller maximum"};
 static const char *const quotients[ROLE_COUNT] = {
-    [ROLE_ACC] = "the weights of a row add up to its sum, not to 1"};
+    [ROLE_ACC] = "divide by the row's sum: its weights do not yet add up to 1"};
 static const char *const powers[ROLE_COUNT] = {
-    [ROLE_SCORE] = "scores become weights, of which the largest is 1",
-    [ROLE_RESCALE] = "how much less what was added up so far is worth below the new maximum"};
+    [ROLE_SCORE] = "scores become weights; the largest is 1",
+    [ROLE_RESCALE] = "the factor that scales earlier sums to the new maximum"};
 static const char *const converts[ROLE_COUNT] = {
-    [ROLE_FRAG_P] = "the sums of one product are the operand of the next, in the same lanes"};
+    [ROLE_FRAG_P] =
+        "the accumulators of one product are the operand of the next, in the same lanes"};
 static const char *const across[ROLE_COUNT] = {
     [ROLE_ROW_MAX] = "the lanes that share a row agree on its maximum",
     [ROLE_ROW_SUM] = "the lanes that share a row add up its weights"};

@@ -20,7 +20,7 @@ static const char *barrier_fault(Arena *arena, const Program *program, const Cod
 static const char *init_fault(Arena *arena, const Program *program, const Code *code) {
   const char *fault = mbar_place_fault(arena, program, code);
   if (fault || code->stmt->op.arrivals >= 1) return fault;
-  return "an mbarrier awaits one arrival or more";
+  return "an mbarrier must expect at least one arrival";
 }
 
 static const char *wait_fault(Arena *arena, const Program *program, const Code *code) {
@@ -269,42 +269,43 @@ static void emit_mbar_wait(Emitter *emitter, const Op *op) {
 
 static const char *const arrivals[ROLE_COUNT] = {
     [ROLE_EMPTY] = "the warp has read the slot to the end",
-    [ROLE_ACC_EMPTY] = "the warp has read its part of the sums",
-    [ROLE_ORDER] = "the tile's products are asked for: the next one's consumer may begin"};
+    [ROLE_ACC_EMPTY] = "the warp has read its part of the accumulators",
+    [ROLE_ORDER] = "the tile's products are issued: the consumer of the next tile can begin"};
 static const char *const waits[ROLE_COUNT] = {
-    [ROLE_FULL] = "the slab's bytes are there",
+    [ROLE_FULL] = "the slab's bytes have arrived",
     [ROLE_EMPTY] = "every consumer has left the slot",
-    [ROLE_ACC_FULL] = "the sums are whole",
-    [ROLE_ACC_EMPTY] = "the sums have been read",
-    [ROLE_ORDER] = "the tile before is multiplied, by the other consumer"};
+    [ROLE_ACC_FULL] = "the accumulators are complete",
+    [ROLE_ACC_EMPTY] = "the accumulators have been read",
+    [ROLE_ORDER] = "the other consumer has multiplied the tile before"};
 
 static const char *const help_of_init[ROLE_COUNT + 1] = {
     [ROLE_FULL] =
-        "phase 0 begins; a phase ends after one arrival and all the bytes that it said would come",
+        "phase 0 begins; a phase ends after one arrival and all the bytes that it announced",
     [ROLE_EMPTY] = "phase 0 begins; a phase ends when every consumer warp has arrived",
     [ROLE_ORDER] =
-        "phase 0 begins, that of the consumer's first tile; a phase ends when each of its "
-        "warps has arrived"};
+        "phase 0 begins, for the consumer's first tile; a phase ends when all warps of that "
+        "consumer have arrived"};
 static const char *const help_of_expect[ROLE_COUNT + 1] = {
     [ROLE_FULL] =
-        "one arrival; the phase ends no sooner than so many bytes have come, zeros at edges too"};
+        "one arrival; the phase does not end before these bytes have arrived, zeros at edges "
+        "included"};
 static const char *const help_of_arrive[ROLE_COUNT + 1] = {
     [ROLE_EMPTY] =
-        "this warp has read the slot to the end; after the last warp's the producer fills it "
-        "again",
+        "this warp has read the slot to the end; after the last warp's arrival the producer fills "
+        "it again",
     [ROLE_ORDER] =
-        "this warp has asked for all products of its tile; after the last warp's the "
-        "other consumer begins with the next one"};
+        "this warp has issued all products of its tile; after the last warp's arrival the other "
+        "consumer begins the next tile"};
 static const char *const help_of_wait[ROLE_COUNT + 1] = {
     [ROLE_FULL] =
-        "until the slab's bytes have come; the first slab of a slot ends phase 0, the next "
+        "wait until the slab's bytes have arrived; the first slab of a slot ends phase 0, the next "
         "phase 1, then 0 again",
     [ROLE_EMPTY] =
-        "until every consumer warp has read the slot to the end; the first turn of the "
-        "ring is free",
+        "wait until every consumer warp has read the slot to the end; in the first turn of the "
+        "ring slots are free",
     [ROLE_ORDER] =
-        "until the other consumer has asked for all products of the tile before; the "
-        "first tile waits for nobody"};
+        "wait until the other consumer has issued all products of the tile before; the first tile "
+        "does not wait"};
 
 const OpRules rules_BARRIER = {.text = {.write = emit_barrier},
                                {.run = run_barrier, .fault = barrier_fault}};

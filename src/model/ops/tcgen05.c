@@ -56,26 +56,27 @@ const char *tcgen05_group_fault(Arena *arena, const Program *program, const Op *
     stmt_walk(program->kernel[i].body, look_for_group, &groups);
   if (groups.other)
     return arena_printf(arena,
-                        "%s is of cta_group::%d, and %s (statement %d) is of "
-                        "cta_group::%d: all of a kernel are of one",
+                        "%s has cta_group::%d, and %s (statement %d) has cta_group::%d: all must "
+                        "be the same in a kernel",
                         op_name(op->kind), groups.group, op_name(groups.other->op.kind),
                         groups.other->id, tcgen05_group(&groups.other->op));
   const int64_t cluster = kernel_launch(program_main(program)).cluster;
   return groups.group == 1 || cluster % 2 == 0
              ? NULL
-             : "a pair is two CTAs of a cluster, and this kernel has no even number of them";
+             : "a pair is two CTAs of a cluster: the cluster must have an even number of CTAs";
 }
 
 static const char *pair_columns_fault(Arena *arena, const Op *op) {
   enum { STEP = 16 };
   if (tcgen05_group(op) == 1 || op->atom->n % STEP == 0) return NULL;
-  return arena_printf(arena, "%d columns of a pair: each CTA has half of them, in steps of 8",
+  return arena_printf(arena,
+                      "a pair cannot have %d columns: each CTA has half of them, a multiple of 8",
                       op->atom->n);
 }
 
 static const char *base_fault(Arena *arena, const Op *op, const Buffer *base) {
   if (base->role == ROLE_TENSOR_BASE) return NULL;
-  return arena_printf(arena, "%s keeps its address in a word of the role %s, and %s is %s",
+  return arena_printf(arena, "%s keeps its address in a word with the role %s, and %s is %s",
                       op_name(op->kind), buffer_role_name(ROLE_TENSOR_BASE), base->name,
                       buffer_role_name(base->role));
 }
@@ -112,13 +113,14 @@ static const char *mma_fault(Arena *arena, const Program *program, const Code *c
   if (!fault) fault = tile_turned_fault(arena, op);
   if (!fault) fault = pair_columns_fault(arena, op);
   if (!fault) fault = tcgen05_factors_fault(arena, code);
-  if (!fault && !operand_is_uniform(&code->dst)) fault = "sums begin at one place";
+  if (!fault && !operand_is_uniform(&code->dst))
+    fault = "all lanes must name the same accumulators";
   for (int i = 0; i < 2 && !fault; i++) {
     const Operand *operand = i == 0 ? &code->src : &code->src2;
     if (operand->buffer->rank < 2)
-      fault = "a tile lies in rows and columns";
+      fault = "a tile needs a row and a column";
     else if (!value_is_uniform(&code->tile[i].corner))
-      fault = "a tile begins at one place, but this differs by lane";
+      fault = "all lanes must name the same tile, but this differs by lane";
   }
   return fault ? fault : tcgen05_group_fault(arena, program, op);
 }
@@ -128,7 +130,7 @@ static const char *commit_fault(Arena *arena, const Program *program, const Code
   const Op *op = &code->stmt->op;
   if (!fault) fault = tcgen05_group_fault(arena, program, op);
   if (fault || tcgen05_group(op) == 1 || op->ranks) return fault;
-  return "a commit of a pair needs a mask of the ranks at whose mbarriers it arrives";
+  return "a commit of a pair needs a mask: the ranks whose mbarriers it arrives at";
 }
 
 // .x1 to .x128 registers of 32 bits, one for each column.
@@ -137,7 +139,7 @@ static const char *move_fault(Arena *arena, const Program *program, const Code *
   const Op *op = &code->stmt->op;
   const Buffer *registers = op->dst.buffer->space == SPACE_TENSOR ? op->src.buffer : op->dst.buffer;
   if (dtype_bytes(registers->type) != 4)
-    return arena_printf(arena, "%s moves values of 32 bits, and %s is of %s", op_name(op->kind),
+    return arena_printf(arena, "%s moves values of 32 bits, and %s has %s", op_name(op->kind),
                         registers->name, dtype_name(registers->type));
   if (op->width >= 1 && op->width <= 128 && is_power_of_two(op->width)) return NULL;
   return arena_printf(arena, "%s moves %d columns: a power of two up to 128 can move at once",
@@ -159,7 +161,7 @@ static void run_alloc(Machine *m, Warp *w, const Code *code) {
   if (!op_whole_warp(m, w, code)) return;
   if (tensor->gave_up || tensor->columns) {
     interp_report(m, FINDING_ALLOCATION, w, 0, code->stmt, NULL, 0,
-                  "allocates %d columns, but the block has given up its right to more than its %d",
+                  "allocates %d columns, but the block has given up its right to more than %d",
                   columns, tensor->columns);
     return;
   }
@@ -363,7 +365,7 @@ void tcgen05_alone(Machine *m, const Warp *w, const Code *code, const char *what
   const int n = __builtin_popcount(w->active);
   if (n == 1) return;
   interp_report(m, FINDING_DIVERGENCE, w, lowest_lane(w->active), code->stmt, NULL, 0,
-                "is one of %d lanes that do the work of one thread: %s", n, what);
+                "is one of %d lanes that execute this, but one thread must: %s", n, what);
 }
 
 // For the block at hand: its columns are there, its tiles written, and nobody is at the sums.
@@ -379,7 +381,7 @@ static bool ask_here(Machine *m, const Warp *w, const Code *code, const TensorRe
 }
 
 static void run_mma(Machine *m, Warp *w, const Code *code) {
-  tcgen05_alone(m, w, code, "each lane adds the product once more");
+  tcgen05_alone(m, w, code, "each lane adds the product again");
   if (code->wrong)
     interp_report(m, FINDING_DESCRIPTOR, w, -1, code->stmt, code->dst.buffer, 0, "%s", code->wrong);
   const Buffer *sums = code->dst.buffer;
@@ -388,7 +390,7 @@ static void run_mma(Machine *m, Warp *w, const Code *code) {
                              code->stmt->op.atom->n, sums};
   if (at / TENSOR_COLUMNS) {
     interp_report(m, FINDING_OUT_OF_BOUNDS, w, -1, code->stmt, sums, at,
-                  "sums in lanes from %lld on, and 128 rows begin in lane 0",
+                  "accumulators start in lane %lld, but 128 rows must start in lane 0",
                   (long long)(at / TENSOR_COLUMNS));
     return;
   }
@@ -430,7 +432,7 @@ static void arrive_at_once(Machine *m, const Warp *w, const Code *code, uint32_t
 }
 
 static void run_commit(Machine *m, Warp *w, const Code *code) {
-  tcgen05_alone(m, w, code, "a lane that has asked for no product arrives at once");
+  tcgen05_alone(m, w, code, "a lane that issued no product arrives at once");
   const uint32_t ranks = interp_ranks(m, w, code);
   EACH_RANK(rank, ranks) {
     interp_at_rank(m, (int)rank);
@@ -463,8 +465,8 @@ static bool reach_lanes(Machine *m, const Warp *w, const Code *code, const Opera
     const int row = at.lane[lane] / TENSOR_COLUMNS, wanted = quarter * (int)LANES + lane;
     if (row == wanted && at.lane[lane] % TENSOR_COLUMNS == at.lane[0] % TENSOR_COLUMNS) continue;
     interp_report(m, FINDING_OUT_OF_BOUNDS, w, lane, code->stmt, operand->buffer, at.lane[lane],
-                  "uses lane %d of tensor memory, but warp %d reaches only lanes %d to %d, one "
-                  "with each lane",
+                  "uses lane %d of tensor memory, but warp %d reaches only lanes %d to %d, one for "
+                  "each of its lanes",
                   row, w->place, quarter * (int)LANES, quarter * (int)LANES + (int)LANES - 1);
     return false;
   }
@@ -553,30 +555,31 @@ static void run_after(Machine *m, Warp *w, const Code *code) {
 // ---- rules --------------------------------------------------------------------------------------
 
 static const char *const products[ROLE_COUNT] = {
-    [ROLE_SUMS] = "ask the tensor core for the tile of %a times that of %b"};
+    [ROLE_SUMS] = "multiply the tiles of %a and %b on the tensor core"};
 static const char *const help_of_product[ROLE_COUNT + 1] = {
     [ROLE_SUMS] =
-        "one thread asks; the tensor core reads both tiles by their descriptors and adds to "
-        "tensor memory, in the order in which it is asked"};
+        "one thread issues it; the tensor core reads both tiles by their descriptors and adds to "
+        "tensor memory, in the order of issue"};
 static const char *const help_of_alloc[ROLE_COUNT + 1] = {
-    [ROLE_COUNT] = "a warp takes columns for the whole block, which waits where none are free"};
+    [ROLE_COUNT] = "a warp allocates columns for the whole block and waits until enough are free"};
 static const char *const help_of_free[ROLE_COUNT + 1] = {
-    [ROLE_COUNT] = "nobody reads them any more; a block that keeps them starves the next one"};
+    [ROLE_COUNT] =
+        "no warp reads the columns any more; a block that keeps them blocks the next one"};
 static const char *const help_of_commit[ROLE_COUNT + 1] = {
     [ROLE_COUNT] =
-        "an arrival that comes when all products before it are done: their slots may be filled "
-        "again, their sums be read"};
+        "arrives when all earlier products are done: then their slots can be filled again and "
+        "their accumulators read"};
 static const char *const help_of_ld[ROLE_COUNT + 1] = {
     [ROLE_COUNT] =
-        "warp w reads lanes 32 * (w % 4) and up, which are rows of C, a column into each register"};
+        "warp w reads lanes 32 * (w % 4) and up, which are rows of C; each register gets a column"};
 static const char *const help_of_wait[ROLE_COUNT + 1] = {
     [ROLE_COUNT] =
-        "until then tensor memory may not have been read: neither may a product overwrite it, nor "
-        "may it be given back; what is brought can be used before"};
+        "wait for the loads from tensor memory: before it their registers are not valid, and no "
+        "product may overwrite the columns"};
 static const char *const help_of_before[ROLE_COUNT + 1] = {
-    [ROLE_COUNT] = "what was read of tensor memory comes before the next product overwrites it"};
+    [ROLE_COUNT] = "earlier reads of tensor memory come before the product that overwrites it"};
 static const char *const help_of_after[ROLE_COUNT + 1] = {
-    [ROLE_COUNT] = "accesses to tensor memory do not overtake the wait in front of this"};
+    [ROLE_COUNT] = "later accesses to tensor memory come after the wait before this fence"};
 
 const OpRules rules_T_ALLOC = {
     .text = {.write = tcgen05_emit_alloc}, {.run = run_alloc, .fault = alloc_fault}, help_of_alloc};

@@ -24,7 +24,7 @@ enum { WORD_BYTES = FACTORS_ALONG };
 // Words of four factors, in lanes and columns.
 static const char *place_fault(Arena *arena, const Buffer *buffer) {
   if (buffer->rank == 3 && buffer->dim[2] == WORD_BYTES && buffer_is_factors(buffer)) return NULL;
-  return arena_printf(arena, "factors lie in words of four, and %s has none", buffer->name);
+  return arena_printf(arena, "factors come in words of four, and %s has none", buffer->name);
 }
 
 static const char *copy_fault(Arena *arena, const Program *program, const Code *code) {
@@ -33,12 +33,12 @@ static const char *copy_fault(Arena *arena, const Program *program, const Code *
   if (!fault) fault = tcgen05_group_fault(arena, program, op);
   if (fault) return fault;
   if (!operand_is_uniform(&code->dst) || !operand_is_uniform(&code->src))
-    return "a tile of factors begins at one place, but this differs by lane";
+    return "all lanes must name the same tile of factors, but this differs by lane";
   const Buffer *from = op->src.buffer;
   if (from->space == SPACE_GLOBAL)
     return from->rank == 3 && from->dim[2] == FACTOR_COLUMNS
                ? NULL
-               : arena_printf(arena, "%s does not lie in tiles of 128 rows", from->name);
+               : arena_printf(arena, "%s is not divided into tiles of 128 rows", from->name);
   if (op->tile[0].is_described) return NULL;
   return arena_printf(arena, "no descriptor can describe the layout of %s", from->name);
 }
@@ -48,7 +48,7 @@ const char *tcgen05_factors_fault(Arena *arena, const Code *code) {
   for (int i = 0; i < 2 && code->scale[i].buffer && !fault; i++) {
     fault = place_fault(arena, code->scale[i].buffer);
     if (!fault && !operand_is_uniform(&code->scale[i]))
-      fault = "factors begin at one place, but these differ by lane";
+      fault = "all lanes must name the same factors, but these differ by lane";
   }
   return fault;
 }
@@ -127,7 +127,7 @@ void tcgen05_copy_factors(Machine *m, const Warp *w, const TensorWork *work) {
 static bool starts_column(Machine *m, const Warp *w, const Code *code, int64_t at) {
   if (at / WORD_BYTES / TENSOR_COLUMNS == 0 && at % WORD_BYTES == 0) return true;
   interp_report(m, FINDING_OUT_OF_BOUNDS, w, -1, code->stmt, code->dst.buffer, at,
-                "fills whole columns from lane 0 on, and this is byte %d of lane %d",
+                "fills whole columns from lane 0, but this is byte %d of lane %d",
                 (int)(at % WORD_BYTES), (int)(at / WORD_BYTES / TENSOR_COLUMNS));
   return false;
 }
@@ -152,7 +152,7 @@ static bool ask_copy_here(Machine *m, const Warp *w, const Code *code, TensorWor
 }
 
 static void run_copy(Machine *m, Warp *w, const Code *code) {
-  tcgen05_alone(m, w, code, "each lane copies the factors once more");
+  tcgen05_alone(m, w, code, "each lane copies the factors again");
   const int64_t at = interp_scalar(w, &code->dst.offset);
   if (!starts_column(m, w, code, at)) return;
   TensorWork work = {.code = (int)(code - m->code->code),
@@ -236,8 +236,8 @@ void tcgen05_read_factors(const Machine *m, const Code *code, const TensorWork *
 
 static const char *const help_of_copy[ROLE_COUNT + 1] = {
     [ROLE_COUNT] =
-        "the thread that asks for the products asks for this in front of them: factors are where "
-        "these look for them when they begin"};
+        "the thread that issues the products issues this copy first: the factors are in place when "
+        "the products begin"};
 static const char *const copies[ROLE_COUNT] = {
     [ROLE_TENSOR_SFA] = "copy the factors of A to tensor memory",
     [ROLE_TENSOR_SFB] = "copy the factors of B to tensor memory"};

@@ -58,7 +58,7 @@ static const PreludeText place = {
     "  return begin + (lane / 32 << 21) + column;\n}\n"};
 static const PreludeText commit = {
     "tcgen05_commit",
-    "// One arrival at bars[i] when all that this thread has asked the tensor core for is done.\n"
+    "// One arrival at bars[i] when all products that this thread has issued are done.\n"
     "__device__ __forceinline__ void tcgen05_commit(unsigned long long *bars, int i) {\n"
     "  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;\n"
     "  asm volatile(\"tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 "
@@ -80,39 +80,39 @@ static const PreludeText commit = {
 static const PreludeText commit_to[GROUPS] = {
     COMMIT_OF("tcgen05_commit_to", "1", "The same"),
     COMMIT_OF("tcgen05_commit_pair", "2",
-              "One arrival when all that was asked of the pair is done,")};
+              "One arrival when all products issued to the pair are done,")};
 
 #define ASM_OF(name, comment, instruction)                                  \
   {                                                                         \
     name, "// " comment "\n__device__ __forceinline__ void " name           \
           "() {\n  asm volatile(\"" instruction ";\" ::: \"memory\");\n}\n" \
   }
-static const PreludeText wait_ld =
-    ASM_OF("tcgen05_wait_ld", "What this warp has asked of tensor memory is in its registers.",
-           "tcgen05.wait::ld.sync.aligned");
+static const PreludeText wait_ld = ASM_OF(
+    "tcgen05_wait_ld", "Waits until this warp's loads from tensor memory are in its registers.",
+    "tcgen05.wait::ld.sync.aligned");
 static const PreludeText wait_st =
-    ASM_OF("tcgen05_wait_st", "What this warp has stored is in tensor memory.",
+    ASM_OF("tcgen05_wait_st", "Waits until this warp's stores are in tensor memory.",
            "tcgen05.wait::st.sync.aligned");
-static const PreludeText before =
-    ASM_OF("tcgen05_before", "What was done to tensor memory comes before whom this thread tells.",
-           "tcgen05.fence::before_thread_sync");
+static const PreludeText before = ASM_OF(
+    "tcgen05_before", "Earlier accesses to tensor memory come before what this thread signals.",
+    "tcgen05.fence::before_thread_sync");
 static const PreludeText after =
-    ASM_OF("tcgen05_after", "What is done to it from now on comes after what was waited for.",
+    ASM_OF("tcgen05_after", "Later accesses to tensor memory come after the event waited for.",
            "tcgen05.fence::after_thread_sync");
 
-#define MMA_OF(name, kind, group)                                                             \
-  {                                                                                           \
-    name,                                                                                     \
-        "// d += a * b in the background, d in tensor memory, a and b descriptors of tiles; " \
-        "idesc has\n// types and shape. d = a * b where keep is 0.\n"                         \
-        "__device__ __forceinline__ void " name                                               \
-        "(unsigned d, unsigned long long a,\n    unsigned long long b, unsigned idesc, int "  \
-        "keep) {\n"                                                                           \
-        "  asm volatile(\"{ .reg .pred keep;\\nsetp.ne.b32 keep, %4, 0;\\n\"\n"               \
-        "               \"tcgen05.mma.cta_group::" group ".kind::" kind                       \
-        " [%0], %1, %2, %3, keep; }\"\n"                                                      \
-        "               :: \"r\"(d), \"l\"(a), \"l\"(b), \"r\"(idesc), \"r\"(keep) : "        \
-        "\"memory\");\n}\n"                                                                   \
+#define MMA_OF(name, kind, group)                                                            \
+  {                                                                                          \
+    name,                                                                                    \
+        "// d += a * b, asynchronously: d in tensor memory, a and b descriptors of tiles; "  \
+        "idesc has\n// types and shape. d = a * b where keep is 0.\n"                        \
+        "__device__ __forceinline__ void " name                                              \
+        "(unsigned d, unsigned long long a,\n    unsigned long long b, unsigned idesc, int " \
+        "keep) {\n"                                                                          \
+        "  asm volatile(\"{ .reg .pred keep;\\nsetp.ne.b32 keep, %4, 0;\\n\"\n"              \
+        "               \"tcgen05.mma.cta_group::" group ".kind::" kind                      \
+        " [%0], %1, %2, %3, keep; }\"\n"                                                     \
+        "               :: \"r\"(d), \"l\"(a), \"l\"(b), \"r\"(idesc), \"r\"(keep) : "       \
+        "\"memory\");\n}\n"                                                                  \
   }
 #define MMAS_OF(kind)                                                                             \
   {                                                                                               \
@@ -122,7 +122,7 @@ static const PreludeText after =
 #define SCALED_OF(name, kind, group)                                                             \
   {                                                                                              \
     name,                                                                                        \
-        "// d += (a * sfa) * (b * sfb) in the background: the same, with scale factors that "    \
+        "// d += (a * sfa) * (b * sfb), asynchronously: the same, with scale factors that "      \
         "begin at sfa and\n// sfb in tensor memory; bits 29 and 4 of idesc say at which byte "   \
         "of their words.\n"                                                                      \
         "__device__ __forceinline__ void " name                                                  \
@@ -159,17 +159,17 @@ static const PreludeText *mma_of(const Op *op) {
   return &kinds[i].text[tcgen05_group(op) - 1];
 }
 
-#define CP_OF(name, group, whose)                                                             \
-  {                                                                                           \
-    name,                                                                                     \
-        "// 32 rows of 16 bytes that a descriptor finds, in the background, to four columns " \
-        "of tensor memory,\n// into the lanes of each quarter" whose                          \
-        ". A product that is asked for behind it finds them.\n"                               \
-        "__device__ __forceinline__ void " name                                               \
-        "(unsigned to, unsigned long long from) {\n"                                          \
-        "  asm volatile(\"tcgen05.cp.cta_group::" group                                       \
-        ".32x128b.warpx4 [%0], %1;\"\n"                                                       \
-        "               :: \"r\"(to), \"l\"(from) : \"memory\");\n}\n"                        \
+#define CP_OF(name, group, whose)                                                          \
+  {                                                                                        \
+    name,                                                                                  \
+        "// 32 rows of 16 bytes that a descriptor finds, asynchronously, to four columns " \
+        "of tensor memory,\n// into the lanes of each quarter" whose                       \
+        ". Products that are issued later find them.\n"                                    \
+        "__device__ __forceinline__ void " name                                            \
+        "(unsigned to, unsigned long long from) {\n"                                       \
+        "  asm volatile(\"tcgen05.cp.cta_group::" group                                    \
+        ".32x128b.warpx4 [%0], %1;\"\n"                                                    \
+        "               :: \"r\"(to), \"l\"(from) : \"memory\");\n}\n"                     \
   }
 static const PreludeText cp[GROUPS] = {
     CP_OF("tcgen05_cp", "1", ""),

@@ -165,7 +165,7 @@ void tile_check_corner(Machine *m, const Warp *w, const Code *code, int i, const
   int64_t slow = index[slab->rank - 2];
   if (slab->panel && begin % slab->panel && begin + fast > slab->panel)
     interp_report(m, FINDING_DESCRIPTOR, w, -1, code->stmt, slab, 0,
-                  "begins %lld elements into a panel of %lld and ends in the next one: no "
+                  "begins %lld elements into a panel of %lld and ends in the next panel: no "
                   "descriptor can describe that",
                   (long long)begin, (long long)slab->panel);
   if (slow % 8)

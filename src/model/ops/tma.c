@@ -24,9 +24,9 @@ static const char *box_fault(Arena *arena, const Program *program, const Code *c
       op->box[0] > to->dim[last - 1] || op->box[1] > to->dim[last])
     return arena_printf(arena, "a box of %lld x %lld does not fit into %s", (long long)op->box[0],
                         (long long)op->box[1], to->name);
-  return operand_is_uniform(&code->src) ? NULL
-                                        : "a box begins at one place, but this differs by "
-                                          "lane";
+  return operand_is_uniform(&code->src)
+             ? NULL
+             : "all lanes must name the same box, but this differs by lane";
 }
 
 // ---- run ----------------------------------------------------------------------------------------
@@ -200,12 +200,12 @@ static const char *const boxes[ROLE_COUNT] = {[ROLE_SLAB_A] = "ask for the slab 
 
 static const char *const help_of_box[ROLE_COUNT + 1] = {
     [ROLE_COUNT] =
-        "one thread asks; the tensor memory accelerator finds the addresses, swizzles, puts zeros "
-        "for what is outside, and counts the bytes at full[slot]"};
+        "one thread starts it; the tensor memory accelerator computes the addresses, swizzles, "
+        "writes zeros outside of the matrix, and counts the bytes at full[slot]"};
 static const char *const help_of_fence[ROLE_COUNT + 1] = {
     [ROLE_COUNT] =
-        "reads of the slab that still wait for a bank come before the copy that fills it "
-        "again, which does not queue up behind them"};
+        "earlier reads of the slab come before the copy that fills it again; without the fence the "
+        "copy could overtake them"};
 
 const OpRules rules_TMA_LOAD = {.text = {.write = emit_tma_load, .purposes = boxes},
                                 {.run = run_tma_load, .fault = box_fault},

@@ -41,9 +41,9 @@ static const char *wgmma_fault(Arena *arena, const Program *program, const Code 
   for (int i = 0; i < 2 && !fault; i++) {
     const TileCode *tile = &code->tile[i];
     const Operand *operand = i == 0 ? &code->src : &code->src2;
-    if (tile->in_memory && operand->buffer->rank < 2) fault = "a tile lies in rows and columns";
+    if (tile->in_memory && operand->buffer->rank < 2) fault = "a tile needs a row and a column";
     if (tile->in_memory && !value_is_uniform(&tile->corner))
-      fault = "a tile begins at one place, but this differs by lane";
+      fault = "all lanes must name the same tile, but this differs by lane";
   }
   return fault;
 }
@@ -306,18 +306,17 @@ static void emit_wait(Emitter *emitter, const Op *op) {
 }
 
 static const char *const products[ROLE_COUNT] = {
-    [ROLE_ACC] = "ask the tensor core for each tile of %a times each of %b"};
+    [ROLE_ACC] = "multiply each tile of %a by each of %b on the tensor core"};
 static const char *const help_of_product[ROLE_COUNT + 1] = {
     [ROLE_ACC] =
-        "in the background: the tensor core reads both tiles by their descriptors; sums and slabs "
-        "are its own until the wait"};
+        "asynchronous: the tensor core reads both tiles by their descriptors; do not touch "
+        "accumulators or slabs before the wait"};
 static const char *const help_of_fence[ROLE_COUNT + 1] = {
-    [ROLE_COUNT] = "what this warpgroup did to the registers of the sums comes first"};
+    [ROLE_COUNT] = "earlier accesses of this warpgroup to the accumulator registers come first"};
 static const char *const help_of_wait[ROLE_COUNT + 1] = {
     [ROLE_COUNT] =
-        "until no more than so many groups are in flight; then their slabs are read to the end, "
-        "and "
-        "their sums may be touched"};
+        "wait until at most this number of groups is in flight; the slabs of the others are then "
+        "read and their accumulators can be used"};
 
 const OpRules rules_WGMMA = {
     .text = {.write = emit_wgmma, .purposes = products},

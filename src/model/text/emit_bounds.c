@@ -12,13 +12,12 @@
 #include "model/ir/stmt.h"
 #include "model/text/emit_op.h"
 
-static const PreludeText opaque = {
-    "opaque",
-    "// The same number, of which the compiler no longer knows what it is.\n"
-    "__device__ __forceinline__ int opaque(int number) {\n"
-    "  asm volatile(\"\" : \"+r\"(number));\n"
-    "  return number;\n"
-    "}\n"};
+static const PreludeText opaque = {"opaque",
+                                   "// The same number, hidden from the compiler.\n"
+                                   "__device__ __forceinline__ int opaque(int number) {\n"
+                                   "  asm volatile(\"\" : \"+r\"(number));\n"
+                                   "  return number;\n"
+                                   "}\n"};
 
 static void find_in_stmt(Stmt *stmt, int depth, void *context) {
   (void)depth;

@@ -11,7 +11,7 @@
 
 static const PreludeText delay_text = {
     "delay",
-    "// A warp sleeps for 20 ms when it comes there for the `time`-th time: long enough for all\n"
+    "// The warp sleeps for 20 ms when it gets here for the `time`-th time: long enough for all\n"
     "// others to go as far as they can.\n"
     "__device__ __forceinline__ void delay(unsigned &count, unsigned warp, unsigned time) {\n"
     "  if (threadIdx.x / 32 != warp || ++count != time) return;\n"

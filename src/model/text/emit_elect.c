@@ -18,7 +18,7 @@
 
 static const PreludeText elect_text = {
     "elect_one",
-    "// True in one lane of the warp, which the hardware picks, each time the same one.\n"
+    "// True in one lane of the warp: the hardware picks it, always the same one.\n"
     "__device__ __forceinline__ bool elect_one() {\n"
     "  unsigned picked;\n"
     "  asm volatile(\"{ .reg .pred one;\\nelect.sync _|one, 0xffffffff;\\n\"\n"

@@ -32,7 +32,7 @@
 
 static const PreludeText trace_text = {
     "trace_begin",
-    "// What a traced block writes: a page for each warp, a stamp for each begin and end.\n"
+    "// A traced block writes a page for each warp, a stamp for each begin and end.\n"
     "struct trace_stamp {\n"
     "  unsigned clock;  // of the SM, its low half\n"
     "  unsigned what;   // the turn of its loop; above it 2 * place + (0 begin, 1 end)\n"
@@ -80,8 +80,7 @@ static const PreludeText trace_text = {
     "               : \"memory\");\n"
     "  ++trace.n;\n"
     "}\n"
-    "// A warp that came to a barrier of its block reads the clock before it stops there;\n"
-    "// it reads no more where its own threads have to meet again.\n"
+    "// A warp reads the clock when it arrives at a barrier of its block, before it waits there.\n"
     "__device__ __forceinline__ void stamp_met(trace_writer &trace, unsigned mark, int number) {\n"
     "  __syncwarp();\n"
     "  stamp(trace, mark, number);\n"
@@ -92,7 +91,7 @@ static const PreludeText trace_text = {
     "  trace.page->clock_end = trace_clock();\n"
     "  trace.page->written = trace.n;\n"
     "}\n"
-    "// What is not traced writes nothing.\n"
+    "// Without a trace nothing is written.\n"
     "__device__ __forceinline__ void trace_begin(trace_nothing, trace_page *, bool) {}\n"
     "__device__ __forceinline__ void stamp(trace_nothing, unsigned, int) {}\n"
     "__device__ __forceinline__ void stamp_met(trace_nothing, unsigned, int) {}\n"
@@ -266,7 +265,7 @@ void emit_stamp_behind(Emitter *emitter, const Stmt *stmt) {
 
 void emit_trace_template(Emitter *emitter) {
   emit_given(emitter, &trace_text);
-  emitter_line(emitter, "// What a block does: that which is traced by trace_writer.");
+  emitter_line(emitter, "// The work of a block; trace_writer records it.");
   emitter_line(emitter, "template <typename trace_kind>");
 }
 

@@ -165,7 +165,7 @@ void prelude_write_ldmatrix(Str *out, const Prelude *prelude) {
   int bytes = dtype_bytes(prelude->type), n = prelude->width;
   bool is_float = bytes == 4;
   str_printf(out,
-             "// %s of eight 16-byte rows: lane l says where row l %% 8 of matrix l / 8 begins.\n"
+             "// %s of eight 16-byte rows: lane l has the address of row l %% 8 of matrix l / 8.\n"
              "__device__ __forceinline__ void %s(%s *to, const %s *slab, int at) {\n",
              counts[n], prelude_name(out->arena, prelude), is_float ? "float" : "unsigned",
              prelude_type_name(prelude->type));
@@ -211,7 +211,7 @@ void prelude_write_stmatrix(Str *out, const Prelude *prelude) {
   int n = prelude->width;
   bool rounds = prelude->registers != prelude->type;
   str_printf(out,
-             "// %s of eight 16-byte rows: lane l says where row l %% 8 of matrix l / 8 begins.\n"
+             "// %s of eight 16-byte rows: lane l has the address of row l %% 8 of matrix l / 8.\n"
              "__device__ __forceinline__ void %s(%s *slab, int at, const %s *from) {\n",
              counts[n], prelude_name(out->arena, prelude), prelude_type_name(prelude->type),
              rounds ? "float" : "unsigned");

@@ -37,7 +37,7 @@ static void add_registers(Str *out, const Prelude *prelude, const char *mode, co
 
 void prelude_write_tensor_ld(Str *out, const Prelude *prelude) {
   const int n = prelude->width;
-  str_printf(out, "// %d columns of the lane of this thread, in the background.\n", n);
+  str_printf(out, "// %d columns of this thread's lane, asynchronously.\n", n);
   str_printf(out, "__device__ __forceinline__ void tcgen05_ld_x%d(%s *to, unsigned from) {\n", n,
              register_type(prelude));
   str_printf(out, "  asm volatile(\"tcgen05.ld.sync.aligned.32x32b.x%d.b32 \"\n      \"", n);
@@ -49,7 +49,7 @@ void prelude_write_tensor_ld(Str *out, const Prelude *prelude) {
 
 void prelude_write_tensor_st(Str *out, const Prelude *prelude) {
   const int n = prelude->width;
-  str_printf(out, "// %d columns of the lane of this thread, in the background.\n", n);
+  str_printf(out, "// %d columns of this thread's lane, asynchronously.\n", n);
   str_printf(out, "__device__ __forceinline__ void tcgen05_st_x%d(unsigned to, const %s *from) {\n",
              n, register_type(prelude));
   str_printf(out, "  asm volatile(\"tcgen05.st.sync.aligned.32x32b.x%d.b32 [%%0], \"\n      \"", n);

@@ -61,7 +61,7 @@ static void add_head(Str *out, const Prelude *prelude) {
   bool rs = prelude->by_registers;
   str_printf(
       out,
-      "// c += a * b in the background, %d x %d x %d, by a warpgroup; c = a * b where keep is 0.\n"
+      "// c += a * b, asynchronously, %d x %d x %d, by a warpgroup; c = a * b where keep is 0.\n"
       "// %s: PTX ISA, section %.*s says which lane holds what.\n",
       atom->m, atom->n, atom->k,
       rs ? "b is the descriptor of a tile, a a fragment" : "a and b are descriptors of tiles",

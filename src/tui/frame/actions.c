@@ -123,10 +123,10 @@ static void pin(Session *session, const char *argument) {
     return;
   }
   if (!named && session->at.n_pins) {
-    session->at.n_pins = 0;
+    pins_none(session);
     return;
   }
-  if (pins_has(session, view))
+  if (session->at.pins_chosen && pins_has(session, view))
     pins_drop(session, view);
   else
     pins_set(session, view);
@@ -245,7 +245,8 @@ const Action global_actions[] = {
     {"knob-more", ")", NULL, NULL, "turn the knob in hand a step up, in every view", knob_more},
     {"knob", "K", "knobs", NULL, "choose another knob; typing filters the list", choose_knob},
     {"pin", "|", NULL, NULL,
-     "show the last view beside this one, or hide it; `pin pipeline` shows that one", pin},
+     "hide the views beside this one, or show the last view there; `pin pipeline` shows that one",
+     pin},
     {"undo", "u", "undo", NULL, "take the last change back", undo},
     {"redo", "Ctrl-R", NULL, NULL, "do it again", redo},
     {"compare", "c", "compare", NULL,

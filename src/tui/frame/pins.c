@@ -14,13 +14,41 @@ bool pins_takes(int view) {
   return view >= 0 && view != view_find("help") && view != view_find("lesson");
 }
 
+// Pinned views that a screen of this size has room for.
+static int pins_room(int rows, int cols) {
+  if (cols >= PINS_WIDE_COLS && rows >= PINS_WIDE_ROWS) return SESSION_PINS_MAX;
+  return cols >= PINS_COLS && rows >= VIEW_ROWS_MIN;
+}
+
 bool pins_has(const Session *session, int view) {
   for (int i = 0; i < session->at.n_pins; i++)
     if (session->at.pin[i].view == view) return true;
   return false;
 }
 
+void pins_none(Session *session) {
+  session->at.n_pins = 0;
+  session->at.pins_chosen = true;
+}
+
+void pins_choose(Session *session, int rows, int cols) {
+  static const char *const companions[] = {"explore", "pipeline", "grid"};
+  const int beside = view_table[session->at.view].beside;
+  if (session->at.pins_chosen) return;
+  session->at.n_pins = 0;
+  // A|B needs the columns, and what is about a user's kernel has no schedule to follow.
+  if (beside == 0 || cols < beside || session->doc.comparing ||
+      view_table[session->at.kernel_view].body->subject)
+    return;
+  for (size_t i = 0; i < sizeof companions / sizeof *companions; i++) {
+    const int view = view_find(companions[i]);
+    if (view != session->at.view && session->at.n_pins < pins_room(rows, cols))
+      session->at.pin[session->at.n_pins++] = (Pin){.view = view};
+  }
+}
+
 void pins_set(Session *session, int view) {
+  if (!session->at.pins_chosen) pins_none(session);
   if (!pins_takes(view) || pins_has(session, view)) return;
   if (session->at.n_pins == SESSION_PINS_MAX) session->at.n_pins--;
   session->at.pin[session->at.n_pins++] = (Pin){.view = view};
@@ -43,6 +71,7 @@ bool pins_take(Session *session, const char *const *names, int n, Diags *diags) 
 
 void pins_drop(Session *session, int view) {
   int n = 0;
+  session->at.pins_chosen = true;
   for (int i = 0; i < session->at.n_pins; i++)
     if (session->at.pin[i].view != view) session->at.pin[n++] = session->at.pin[i];
   session->at.n_pins = n;
@@ -50,9 +79,7 @@ void pins_drop(Session *session, int view) {
 
 // The pinned views that a screen of this size has beside the view at hand, into `out`.
 static int shown_pins(const Session *session, int rows, int cols, int out[SESSION_PINS_MAX]) {
-  const int room = cols >= PINS_WIDE_COLS && rows >= PINS_WIDE_ROWS ? SESSION_PINS_MAX
-                   : cols >= PINS_COLS && rows >= VIEW_ROWS_MIN     ? 1
-                                                                    : 0;
+  const int room = pins_room(rows, cols);
   int n = 0;
   if (!pins_takes(session->at.view)) return 0;
   for (int i = 0; i < session->at.n_pins && n < room; i++)

@@ -1,7 +1,9 @@
 // Pinned views: beside the view at hand, from 160 columns one more, from 200 columns and 50 rows
 // two. They follow every key; a click makes one the view at hand, which takes the place of the
-// pinned one.
+// pinned one. Until the user pins a view or hides them, a view that would leave half of a wide
+// screen empty has companions: explore, whose knobs it follows, the pipeline, the grid.
 //
+//   pins_choose(session, rows, cols);              the companions, unless the user chose
 //   pins_set(session, view_find("pipeline"));
 //   int left = pins_cols(session, rows, cols);     the columns of the view at hand
 //   pins_prepare(session, rows, cols);             after the view at hand has prepared itself
@@ -17,7 +19,9 @@ enum { PINS_COLS = 160, PINS_WIDE_COLS = 200, PINS_WIDE_ROWS = 50 };
 
 // Whether it can stand beside others: not help, and no lesson, which has a view beside its text.
 bool pins_takes(int view);
+void pins_choose(Session *session, int rows, int cols);
 void pins_set(Session *session, int view);  // one more; the third takes the place of the second
+void pins_none(Session *session);           // the view at hand has the screen to itself
 // The same by names. False after findings.
 bool pins_take(Session *session, const char *const *names, int n, Diags *diags);
 void pins_drop(Session *session, int view);  // takes it away

@@ -23,6 +23,7 @@
 void view_prepare(Session *session, int rows, int cols) {
   const ViewBody *body = view_table[session->at.view].body;
   session->at.subject = NULL;  // it lay in the frame before
+  pins_choose(session, rows, cols);
   session_prepare(session, rows, pins_cols(session, rows, cols), body->estimates);
   palette_prepare(session);
   view_take_subject(session);
@@ -378,8 +379,8 @@ static const char *own_label(const Session *session, const Action *action) {
 
 // Actions on the schedule, which the footer leaves out while another kernel is shown.
 static bool is_of_schedule(const Action *action) {
-  static const char *const names[] = {"rung-previous", "ladder-previous", "undo",
-                                      "compare",       "bench",           "copy"};
+  static const char *const names[] = {"rung-previous", "ladder-previous", "knob-less", "knob",
+                                      "undo",          "compare",         "bench",     "copy"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (str_equal(names[i], action->name)) return true;
   return false;
@@ -387,6 +388,7 @@ static bool is_of_schedule(const Action *action) {
 
 static const char *global_label(const Session *session, const Action *action) {
   if (session->at.subject && is_of_schedule(action)) return NULL;
+  if (view_find_action(session, action->name) != action) return NULL;  // the view has its own
   if (session->at.subject && session->at.view != session->at.kernel_view &&
       str_equal(action->name, "back"))
     return view_table[session->at.kernel_view].title;

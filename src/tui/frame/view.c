@@ -13,7 +13,7 @@
 #include "base/str.h"
 
 const View view_table[] = {
-#define VIEW(id, key, title, help) {#id, key, title, help, &id##_view},
+#define VIEW(id, key, title, beside, help) {#id, key, title, help, beside, &id##_view},
 #include "tui/frame/views.def"
 #undef VIEW
 };

@@ -97,11 +97,12 @@ typedef struct ViewBody {
 
 typedef struct View {
   const char *name, *key, *title, *help;
+  int beside;  // columns from which others stand beside it by themselves; 0: never
   const ViewBody *body;
 } View;
 
-#define VIEW(id, key, title, help) \
-  extern const ViewBody id##_view; \
+#define VIEW(id, key, title, beside, help) \
+  extern const ViewBody id##_view;         \
   extern const Form id##_data_form;
 #include "tui/frame/views.def"
 #undef VIEW

@@ -46,7 +46,7 @@ typedef struct ShownView {
 #include "base/form_make.h"
 
 static const Form *const documents[] = {
-#define VIEW(id, key, title, says) &show_##id##_form,
+#define VIEW(id, key, title, beside, help) &show_##id##_form,
 #include "tui/frame/views.def"
 #undef VIEW
 };

@@ -12,7 +12,7 @@
 void view_document(JsonWriter *writer, Session *session, const Canvas *canvas, const char *command);
 
 // "show_banks" and the others: the form of each view's document.
-#define VIEW(id, key, title, help) extern const Form show_##id##_form;
+#define VIEW(id, key, title, beside, help) extern const Form show_##id##_form;
 #include "tui/frame/views.def"
 #undef VIEW
 

@@ -5,6 +5,7 @@
 // Knobs of the problem are left out: nobody is helped by a smaller M.
 #include "tui/session/knob_trials.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -59,6 +60,7 @@ static void judge(Advice *advice, Trial *trial, const Schedule *schedule,
   trial->value = schedule->value[trial->knob];
   if (!model->ok) {
     trial->rule = model->diags.first->rule;
+    snprintf(trial->why, sizeof trial->why, "%s", model->diags.first->text);
     return;
   }
   trial->resources = model->resources;

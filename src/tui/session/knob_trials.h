@@ -26,6 +26,7 @@ typedef struct Trial {
   bool exists;  // the knob has a value in that direction
   bool legal;
   const char *rule;  // the first rule it breaks; NULL when legal
+  char why[160];     // that rule with its numbers, in a sentence that may be cut
   Resources resources;
   Traffic traffic;
   uint64_t key;       // of its schedule

@@ -124,7 +124,8 @@ typedef struct SessionPlace {
   int view, view_before;  // view_before: where Esc and q go back to from help
   int n_pins;
   Pin pin[SESSION_PINS_MAX];
-  int kernel_view;  // whose kernel is shown; the schedule's unless the view brings one
+  bool pins_chosen;  // by the user; else each view has its companions beside it
+  int kernel_view;   // whose kernel is shown; the schedule's unless the view brings one
   const struct Subject *subject;  // that kernel (subject.h); NULL: the schedule's
   ViewState state[SESSION_VIEWS_MAX];
   void *chosen[SESSION_VIEWS_MAX];  // what was chosen in each view (ViewBody.chosen_bytes)

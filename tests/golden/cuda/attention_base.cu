@@ -139,19 +139,19 @@ attention(const bf16 *__restrict__ Q, const bf16 *__restrict__ K, const bf16 *__
     for (int i = 0; i < 2; ++i)
       row_base[i] *= alpha;
 
-    // FUSE=1: how much less what was added up so far is worth below the new maximum
+    // FUSE=1: the factor that scales earlier sums to the new maximum
     #pragma unroll
     for (int i = 0; i < 2; ++i)
       rescale[i] = exp2_of(alpha * rescale[i] - row_base[i]);
 
-    // FUSE=1: scores become weights, of which the largest is 1
+    // FUSE=1: scores become weights; the largest is 1
     #pragma unroll
     for (int t_r = 0; t_r < 8; ++t_r)
       #pragma unroll
       for (int v = 0; v < 4; ++v)
         S_f[t_r][v] = exp2_of(alpha * S_f[t_r][v] - row_base[v / 2]);
 
-    // FUSE=1: what was added up so far belongs to a smaller maximum
+    // FUSE=1: earlier sums used a smaller maximum
     #pragma unroll
     for (int i = 0; i < 2; ++i)
       row_sum[i] *= rescale[i];
@@ -163,7 +163,7 @@ attention(const bf16 *__restrict__ Q, const bf16 *__restrict__ K, const bf16 *__
       for (int v = 0; v < 4; ++v)
         row_sum[v / 2] += S_f[t_r][v];
 
-    // FUSE=1: what was added up so far belongs to a smaller maximum
+    // FUSE=1: earlier sums used a smaller maximum
     #pragma unroll
     for (int d_r = 0; d_r < 16; ++d_r)
       #pragma unroll
@@ -181,7 +181,7 @@ attention(const bf16 *__restrict__ Q, const bf16 *__restrict__ K, const bf16 *__
     // STAGE=11: the slab is filled, the other one read
     __syncthreads();
 
-    // FRAG_ORDER=1: the sums of one product are the operand of the next, in the same lanes
+    // FRAG_ORDER=1: the accumulators of one product are the operand of the next, in the same lanes
     #pragma unroll
     for (int u_f = 0; u_f < 4; ++u_f) {
       #pragma unroll
@@ -210,7 +210,7 @@ attention(const bf16 *__restrict__ Q, const bf16 *__restrict__ K, const bf16 *__
   for (int i = 0; i < 2; ++i)
     row_sum[i] = lanes_sum(row_sum[i], 3);
 
-  // FUSE=1: the weights of a row add up to its sum, not to 1
+  // FUSE=1: divide by the row's sum: its weights do not yet add up to 1
   #pragma unroll
   for (int d_r = 0; d_r < 16; ++d_r)
     #pragma unroll

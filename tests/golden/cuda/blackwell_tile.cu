@@ -95,7 +95,7 @@ matmul(const f16 *__restrict__ A, const f16 *__restrict__ B, f16 *__restrict__ C
   if (warp == 0 && elect_one()) {
     #pragma unroll
     for (int k_i = 0; k_i < 4; ++k_i) {  // BK=4
-      // ATOM_KIND=tcgen05_m128n256k16_f16: ask the tensor core for the tile of A times that of B
+      // ATOM_KIND=tcgen05_m128n256k16_f16: multiply the tiles of A and B on the tensor core
       tcgen05_mma_f16(tensor_at(tensor_begin, 0, 0), tile_of(A_s, k_i * 16, 0x4000404000010000ull),
           tile_of(B_s, k_i * 16, 0x4000404000010000ull), 0x08200010u, 0 < k_i);
     }
@@ -103,7 +103,7 @@ matmul(const f16 *__restrict__ A, const f16 *__restrict__ B, f16 *__restrict__ C
     tcgen05_commit(acc_full, 0);
   }
 
-  // ATOM_KIND=tcgen05_m128n256k16_f16: the sums are whole
+  // ATOM_KIND=tcgen05_m128n256k16_f16: the accumulators are complete
   mbarrier_wait(acc_full, 0, 0);
 
   // STAGE=11: the slab is read to the end

@@ -75,7 +75,7 @@ __device__ __forceinline__ void tma_load(f16 *slab, int at, const tensor_map *ma
                :: "r"(to), "l"(map), "r"(column), "r"(row), "r"(bar) : "memory");
 }
 
-// True in one lane of the warp, which the hardware picks, each time the same one.
+// True in one lane of the warp: the hardware picks it, always the same one.
 __device__ __forceinline__ bool elect_one() {
   unsigned picked;
   asm volatile("{ .reg .pred one;\nelect.sync _|one, 0xffffffff;\n"
@@ -94,7 +94,7 @@ __device__ __forceinline__ void fence_mbarrier_init() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 
-// Two matrices of eight 16-byte rows: lane l says where row l % 8 of matrix l / 8 begins.
+// Two matrices of eight 16-byte rows: lane l has the address of row l % 8 of matrix l / 8.
 __device__ __forceinline__ void ldmatrix_x2(unsigned *to, const f16 *slab, int at) {
   const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 2 * at;
   asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
@@ -102,7 +102,7 @@ __device__ __forceinline__ void ldmatrix_x2(unsigned *to, const f16 *slab, int a
                : "r"(from) : "memory");
 }
 
-// Four matrices of eight 16-byte rows: lane l says where row l % 8 of matrix l / 8 begins.
+// Four matrices of eight 16-byte rows: lane l has the address of row l % 8 of matrix l / 8.
 __device__ __forceinline__ void ldmatrix_x4(unsigned *to, const f16 *slab, int at) {
   const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 2 * at;
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -192,7 +192,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
         fill4(&acc[m_r][n_r][0], 0.0f);
 
     for (int k_o = 0; k_o < 32; ++k_o) {  // BK
-      // TMA: the slab's bytes are there
+      // TMA: the slab's bytes have arrived
       mbarrier_wait(full, k_o % 2, k_o / 2 % 2);
 
       for (int k_i = 0; k_i < 2; ++k_i) {  // BK
@@ -288,7 +288,7 @@ struct Verdict {
   unsigned worst;  // the largest error in units of its bound: the bits of a float
 };
 
-// A cell that is no number is wrong too. The magnitude: what its terms add up to unsigned.
+// A NaN is wrong, too. The magnitude is the sum of the terms' absolute values.
 __device__ void judge(double cell, double expected, double magnitude, Verdict *verdict) {
   const double error = fabs(cell - expected);
   const double bound = tolerance * magnitude + rounding * fabs(expected) + least;

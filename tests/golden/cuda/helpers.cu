@@ -61,7 +61,7 @@ __device__ __forceinline__ unsigned round_bf16x2(float low, float high) {
   return both;
 }
 
-// Four matrices of eight 16-byte rows: lane l says where row l % 8 of matrix l / 8 begins.
+// Four matrices of eight 16-byte rows: lane l has the address of row l % 8 of matrix l / 8.
 __device__ __forceinline__ void ldmatrix_x4(unsigned *to, const bf16 *slab, int at) {
   const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 2 * at;
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -69,7 +69,7 @@ __device__ __forceinline__ void ldmatrix_x4(unsigned *to, const bf16 *slab, int 
                : "r"(from) : "memory");
 }
 
-// Four matrices of eight 16-byte rows: lane l says where row l % 8 of matrix l / 8 begins.
+// Four matrices of eight 16-byte rows: lane l has the address of row l % 8 of matrix l / 8.
 __device__ __forceinline__ void ldmatrix_x4_trans(unsigned *to, const bf16 *slab, int at) {
   const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 2 * at;
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -145,7 +145,7 @@ __device__ __forceinline__ float divided(float a, float b) {
   return fmaf(r, fmaf(-b, q, a), q);
 }
 
-// True in one lane of the warp, which the hardware picks, each time the same one.
+// True in one lane of the warp: the hardware picks it, always the same one.
 __device__ __forceinline__ bool elect_one() {
   unsigned picked;
   asm volatile("{ .reg .pred one;\nelect.sync _|one, 0xffffffff;\n"
@@ -183,7 +183,7 @@ __device__ __forceinline__ unsigned long long tile_of(const bf16 *slab, int at,
   return shape | (from & 0x3ffffu) >> 4;
 }
 
-// c += a * b in the background, 64 x 64 x 16, by a warpgroup; c = a * b where keep is 0.
+// c += a * b, asynchronously, 64 x 64 x 16, by a warpgroup; c = a * b where keep is 0.
 // a and b are descriptors of tiles: PTX ISA, section 9.7.15.5.1.1.1 says which lane holds what.
 // turned: M or N runs fastest, not K.
 template <int a_turned, int b_turned>
@@ -206,7 +206,7 @@ __device__ __forceinline__ void wgmma_m64n64k16_f32_bf16(float *c, unsigned long
       : "memory");
 }
 
-// c += a * b in the background, 64 x 128 x 16, by a warpgroup; c = a * b where keep is 0.
+// c += a * b, asynchronously, 64 x 128 x 16, by a warpgroup; c = a * b where keep is 0.
 // b is the descriptor of a tile, a a fragment: PTX ISA, section 9.7.15.5.1.1.1 says which lane holds what.
 // b_turned: N runs fastest, not K.
 template <int b_turned>
@@ -256,7 +256,7 @@ __device__ __forceinline__ void registers_take() {
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(n));
 }
 
-// c += a * b in the background, 64 x 128 x 16, by a warpgroup; c = a * b where keep is 0.
+// c += a * b, asynchronously, 64 x 128 x 16, by a warpgroup; c = a * b where keep is 0.
 // a and b are descriptors of tiles: PTX ISA, section 9.7.15.5.1.1.1 says which lane holds what.
 // turned: M or N runs fastest, not K.
 template <int a_turned, int b_turned>
@@ -309,19 +309,19 @@ __device__ __forceinline__ void store8(f16 *to, const unsigned *from) {
   *reinterpret_cast<uint4 *>(to) = uint4{from[0], from[1], from[2], from[3]};
 }
 
-// What is done to it from now on comes after what was waited for.
+// Later accesses to tensor memory come after the event waited for.
 __device__ __forceinline__ void tcgen05_after() {
   asm volatile("tcgen05.fence::after_thread_sync;" ::: "memory");
 }
 
-// One arrival at bars[i] when all that this thread has asked the tensor core for is done.
+// One arrival at bars[i] when all products that this thread has issued are done.
 __device__ __forceinline__ void tcgen05_commit(unsigned long long *bars, int i) {
   const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
   asm volatile("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];"
                :: "r"(bar) : "memory");
 }
 
-// d += a * b in the background, d in tensor memory, a and b descriptors of tiles; idesc has
+// d += a * b, asynchronously: d in tensor memory, a and b descriptors of tiles; idesc has
 // types and shape. d = a * b where keep is 0.
 __device__ __forceinline__ void tcgen05_mma_f16(unsigned d, unsigned long long a,
     unsigned long long b, unsigned idesc, int keep) {
@@ -330,7 +330,7 @@ __device__ __forceinline__ void tcgen05_mma_f16(unsigned d, unsigned long long a
                :: "r"(d), "l"(a), "l"(b), "r"(idesc), "r"(keep) : "memory");
 }
 
-// What this warp has asked of tensor memory is in its registers.
+// Waits until this warp's loads from tensor memory are in its registers.
 __device__ __forceinline__ void tcgen05_wait_ld() {
   asm volatile("tcgen05.wait::ld.sync.aligned;" ::: "memory");
 }
@@ -366,7 +366,7 @@ __device__ __forceinline__ unsigned long long tile_of(const f16 *slab, int at,
   return shape | (from & 0x3ffffu) >> 4;
 }
 
-// 32 columns of the lane of this thread, in the background.
+// 32 columns of this thread's lane, asynchronously.
 __device__ __forceinline__ void tcgen05_ld_x32(float *to, unsigned from) {
   asm volatile("tcgen05.ld.sync.aligned.32x32b.x32.b32 "
       "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11,"
@@ -391,7 +391,7 @@ __device__ __forceinline__ void tma_load(f16 *slab, int at, const tensor_map *ma
                :: "r"(to), "l"(map), "r"(column), "r"(row), "r"(bar) : "memory");
 }
 
-// What was done to tensor memory comes before whom this thread tells.
+// Earlier accesses to tensor memory come before what this thread signals.
 __device__ __forceinline__ void tcgen05_before() {
   asm volatile("tcgen05.fence::before_thread_sync;" ::: "memory");
 }
@@ -456,7 +456,7 @@ __device__ __forceinline__ void mbarrier_arrive_at(unsigned long long *bars, int
                  :: "r"(bar), "r"(rank) : "memory");
 }
 
-// One arrival when all that was asked of the pair is done, at bars[i] of each block in the mask.
+// One arrival when all products issued to the pair are done, at bars[i] of each block in the mask.
 __device__ __forceinline__ void tcgen05_commit_pair(unsigned long long *bars, int i, int mask) {
   const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
   asm volatile("tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster"
@@ -464,7 +464,7 @@ __device__ __forceinline__ void tcgen05_commit_pair(unsigned long long *bars, in
                :: "r"(bar), "h"(static_cast<short>(mask)) : "memory");
 }
 
-// d += a * b in the background, d in tensor memory, a and b descriptors of tiles; idesc has
+// d += a * b, asynchronously: d in tensor memory, a and b descriptors of tiles; idesc has
 // types and shape. d = a * b where keep is 0.
 __device__ __forceinline__ void tcgen05_mma_pair_f16(unsigned d, unsigned long long a,
     unsigned long long b, unsigned idesc, int keep) {
@@ -491,7 +491,7 @@ __device__ __forceinline__ void tensor_free_pair(unsigned begin) {
                :: "r"(begin), "n"(n) : "memory");
 }
 
-// 64 columns of the lane of this thread, in the background.
+// 64 columns of this thread's lane, asynchronously.
 __device__ __forceinline__ void tcgen05_ld_x64(float *to, unsigned from) {
   asm volatile("tcgen05.ld.sync.aligned.32x32b.x64.b32 "
       "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11,"
@@ -570,7 +570,7 @@ __device__ __forceinline__ void tma_store(const tensor_map *map, int column, int
                :: "l"(map), "r"(column), "r"(row), "r"(from) : "memory");
 }
 
-// d += a * b in the background, d in tensor memory, a and b descriptors of tiles; idesc has
+// d += a * b, asynchronously: d in tensor memory, a and b descriptors of tiles; idesc has
 // types and shape. d = a * b where keep is 0.
 __device__ __forceinline__ void tcgen05_mma_f8f6f4(unsigned d, unsigned long long a,
     unsigned long long b, unsigned idesc, int keep) {
@@ -597,7 +597,7 @@ __device__ __forceinline__ void tma_load(float *slab, int at, const tensor_map *
                :: "r"(to), "l"(map), "r"(column), "r"(row), "r"(bar) : "memory");
 }
 
-// d += a * b in the background, d in tensor memory, a and b descriptors of tiles; idesc has
+// d += a * b, asynchronously: d in tensor memory, a and b descriptors of tiles; idesc has
 // types and shape. d = a * b where keep is 0.
 __device__ __forceinline__ void tcgen05_mma_tf32(unsigned d, unsigned long long a,
     unsigned long long b, unsigned idesc, int keep) {
@@ -641,7 +641,7 @@ __device__ __forceinline__ void insert_f16(unsigned *to, int i, f16 value) {
   *to = (*to & ~(0xffffu << 16 * i)) | bits << 16 * i;
 }
 
-// Two matrices of eight 16-byte rows: lane l says where row l % 8 of matrix l / 8 begins.
+// Two matrices of eight 16-byte rows: lane l has the address of row l % 8 of matrix l / 8.
 __device__ __forceinline__ void ldmatrix_x2_trans(unsigned *to, const f16 *slab, int at) {
   const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 2 * at;
   asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
@@ -649,7 +649,7 @@ __device__ __forceinline__ void ldmatrix_x2_trans(unsigned *to, const f16 *slab,
                : "r"(from) : "memory");
 }
 
-// Four matrices of eight 16-byte rows: lane l says where row l % 8 of matrix l / 8 begins.
+// Four matrices of eight 16-byte rows: lane l has the address of row l % 8 of matrix l / 8.
 __device__ __forceinline__ void ldmatrix_x4(unsigned *to, const f16 *slab, int at) {
   const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 2 * at;
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -724,7 +724,7 @@ __device__ __forceinline__ void mma_m16n8k16_f16_f16(unsigned *c, const unsigned
                  "r"(b[0]), "r"(b[1]));
 }
 
-// Four matrices of eight 16-byte rows: lane l says where row l % 8 of matrix l / 8 begins.
+// Four matrices of eight 16-byte rows: lane l has the address of row l % 8 of matrix l / 8.
 __device__ __forceinline__ void ldmatrix_x4_trans(unsigned *to, const f16 *slab, int at) {
   const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 2 * at;
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -757,7 +757,7 @@ __device__ __forceinline__ void cp_async8_if(bf16 *slab, int at,
                :: "r"(to), "l"(from_global), "r"(static_cast<int>(wanted)) : "memory");
 }
 
-// c += a * b in the background, 64 x 64 x 16, by a warpgroup; c = a * b where keep is 0.
+// c += a * b, asynchronously, 64 x 64 x 16, by a warpgroup; c = a * b where keep is 0.
 // b is the descriptor of a tile, a a fragment: PTX ISA, section 9.7.15.5.1.1.1 says which lane holds what.
 // b_turned: N runs fastest, not K.
 template <int b_turned>
@@ -780,7 +780,7 @@ __device__ __forceinline__ void wgmma_m64n64k16_f32_bf16_rs(float *c, const unsi
       : "memory");
 }
 
-// c += a * b in the background, 64 x 256 x 16, by a warpgroup; c = a * b where keep is 0.
+// c += a * b, asynchronously, 64 x 256 x 16, by a warpgroup; c = a * b where keep is 0.
 // a and b are descriptors of tiles: PTX ISA, section 9.7.15.5.1.1.1 says which lane holds what.
 // turned: M or N runs fastest, not K.
 template <int a_turned, int b_turned>
@@ -838,7 +838,7 @@ __device__ __forceinline__ void tma_multicast(bf16 *slab, int at, const tensor_m
                "h"(static_cast<unsigned short>(mask)) : "memory");
 }
 
-// Four matrices of eight 16-byte rows: lane l says where row l % 8 of matrix l / 8 begins.
+// Four matrices of eight 16-byte rows: lane l has the address of row l % 8 of matrix l / 8.
 __device__ __forceinline__ void stmatrix_x4(bf16 *slab, int at, const float *from) {
   const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 2 * at;
   unsigned v[4];
@@ -850,8 +850,8 @@ __device__ __forceinline__ void stmatrix_x4(bf16 *slab, int at, const float *fro
                :: "r"(to), "r"(v[0]), "r"(v[1]), "r"(v[2]), "r"(v[3]) : "memory");
 }
 
-// A list of tiles for the cluster of n blocks, which no other has in this launch: that of its SM,
-// or the next one that is free. Lists from `lists` on have no tiles.
+// Claims a list of tiles for the cluster of n blocks; no other cluster gets it in this
+// launch: the list of its SM, or the next free one. Lists from `lists` on have no tiles.
 template <int n, bool indivisible>
 __device__ __forceinline__ void claim_list(unsigned long long *word, int none,
                                            const int *places, unsigned *claims,
@@ -869,7 +869,7 @@ __device__ __forceinline__ void claim_list(unsigned long long *word, int none,
   *word = tried < clusters && list < lists ? list : none;
 }
 
-// What the block of rank 0 has claimed.
+// The list that the block of rank 0 has claimed.
 template <int n>
 __device__ __forceinline__ int claimed_list(const unsigned long long *word) {
   if (n == 1) return static_cast<int>(*word);
@@ -883,7 +883,7 @@ __device__ __forceinline__ int claimed_list(const unsigned long long *word) {
   return static_cast<int>(list);
 }
 
-// c += a * b in the background, 64 x 192 x 16, by a warpgroup; c = a * b where keep is 0.
+// c += a * b, asynchronously, 64 x 192 x 16, by a warpgroup; c = a * b where keep is 0.
 // a and b are descriptors of tiles: PTX ISA, section 9.7.15.5.1.1.1 says which lane holds what.
 // turned: M or N runs fastest, not K.
 template <int a_turned, int b_turned>
@@ -942,7 +942,7 @@ __device__ __forceinline__ void tma_multicast(f16 *slab, int at, const tensor_ma
                "h"(static_cast<unsigned short>(mask)) : "memory");
 }
 
-// Four matrices of eight 16-byte rows: lane l says where row l % 8 of matrix l / 8 begins.
+// Four matrices of eight 16-byte rows: lane l has the address of row l % 8 of matrix l / 8.
 __device__ __forceinline__ void stmatrix_x4(f16 *slab, int at, const float *from) {
   const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 2 * at;
   unsigned v[4];
@@ -954,7 +954,7 @@ __device__ __forceinline__ void stmatrix_x4(f16 *slab, int at, const float *from
                :: "r"(to), "r"(v[0]), "r"(v[1]), "r"(v[2]), "r"(v[3]) : "memory");
 }
 
-// c += a * b in the background, 64 x 256 x 16, by a warpgroup; c = a * b where keep is 0.
+// c += a * b, asynchronously, 64 x 256 x 16, by a warpgroup; c = a * b where keep is 0.
 // a and b are descriptors of tiles: PTX ISA, section 9.7.15.5.1.1.1 says which lane holds what.
 // turned: M or N runs fastest, not K.
 template <int a_turned, int b_turned>
@@ -1000,14 +1000,14 @@ __device__ __forceinline__ void wgmma_m64n256k16_f32_f16(float *c, unsigned long
       : "memory");
 }
 
-// Four matrices of eight 16-byte rows: lane l says where row l % 8 of matrix l / 8 begins.
+// Four matrices of eight 16-byte rows: lane l has the address of row l % 8 of matrix l / 8.
 __device__ __forceinline__ void stmatrix_x4(f16 *slab, int at, const unsigned *from) {
   const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 2 * at;
   asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
                :: "r"(to), "r"(from[0]), "r"(from[1]), "r"(from[2]), "r"(from[3]) : "memory");
 }
 
-// c += a * b in the background, 64 x 256 x 16, by a warpgroup; c = a * b where keep is 0.
+// c += a * b, asynchronously, 64 x 256 x 16, by a warpgroup; c = a * b where keep is 0.
 // a and b are descriptors of tiles: PTX ISA, section 9.7.15.5.1.1.1 says which lane holds what.
 // turned: M or N runs fastest, not K.
 template <int a_turned, int b_turned>
@@ -1049,7 +1049,7 @@ __device__ __forceinline__ void tma_multicast(float *slab, int at, const tensor_
                "h"(static_cast<unsigned short>(mask)) : "memory");
 }
 
-// c += a * b in the background, 64 x 256 x 8, by a warpgroup; c = a * b where keep is 0.
+// c += a * b, asynchronously, 64 x 256 x 8, by a warpgroup; c = a * b where keep is 0.
 // a and b are descriptors of tiles: PTX ISA, section 9.7.15.5.1.1.2 says which lane holds what.
 __device__ __forceinline__ void wgmma_m64n256k8_f32_tf32(float *c, unsigned long long a,
     unsigned long long b, int keep) {
@@ -1093,7 +1093,7 @@ __device__ __forceinline__ void wgmma_m64n256k8_f32_tf32(float *c, unsigned long
       : "memory");
 }
 
-// c += a * b in the background, 64 x 192 x 8, by a warpgroup; c = a * b where keep is 0.
+// c += a * b, asynchronously, 64 x 192 x 8, by a warpgroup; c = a * b where keep is 0.
 // a and b are descriptors of tiles: PTX ISA, section 9.7.15.5.1.1.2 says which lane holds what.
 __device__ __forceinline__ void wgmma_m64n192k8_f32_tf32(float *c, unsigned long long a,
     unsigned long long b, int keep) {
@@ -1140,7 +1140,7 @@ __device__ __forceinline__ void tma_multicast(e4m3 *slab, int at, const tensor_m
                "h"(static_cast<unsigned short>(mask)) : "memory");
 }
 
-// c += a * b in the background, 64 x 128 x 32, by a warpgroup; c = a * b where keep is 0.
+// c += a * b, asynchronously, 64 x 128 x 32, by a warpgroup; c = a * b where keep is 0.
 // a and b are descriptors of tiles: PTX ISA, section 9.7.15.5.1.1.3 says which lane holds what.
 __device__ __forceinline__ void wgmma_m64n128k32_f32_e4m3(float *c, unsigned long long a,
     unsigned long long b, int keep) {
@@ -1213,7 +1213,7 @@ __device__ __forceinline__ void cp_async16(mxf8 *slab, int at,
                :: "r"(to), "l"(from_global) : "memory");
 }
 
-// Two matrices of eight 16-byte rows: lane l says where row l % 8 of matrix l / 8 begins.
+// Two matrices of eight 16-byte rows: lane l has the address of row l % 8 of matrix l / 8.
 __device__ __forceinline__ void ldmatrix_x2(unsigned *to, const mxf8 *slab, int at) {
   const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + at;
   asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
@@ -1221,7 +1221,7 @@ __device__ __forceinline__ void ldmatrix_x2(unsigned *to, const mxf8 *slab, int 
                : "r"(from) : "memory");
 }
 
-// Four matrices of eight 16-byte rows: lane l says where row l % 8 of matrix l / 8 begins.
+// Four matrices of eight 16-byte rows: lane l has the address of row l % 8 of matrix l / 8.
 __device__ __forceinline__ void ldmatrix_x4(unsigned *to, const mxf8 *slab, int at) {
   const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + at;
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -1246,7 +1246,7 @@ __device__ __forceinline__ void cp_async16(mxf4 *slab, int at,
                :: "r"(to), "l"(from_global) : "memory");
 }
 
-// Two matrices of eight 16-byte rows: lane l says where row l % 8 of matrix l / 8 begins.
+// Two matrices of eight 16-byte rows: lane l has the address of row l % 8 of matrix l / 8.
 __device__ __forceinline__ void ldmatrix_x2(unsigned *to, const mxf4 *slab, int at) {
   const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + at;
   asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
@@ -1254,7 +1254,7 @@ __device__ __forceinline__ void ldmatrix_x2(unsigned *to, const mxf4 *slab, int 
                : "r"(from) : "memory");
 }
 
-// Four matrices of eight 16-byte rows: lane l says where row l % 8 of matrix l / 8 begins.
+// Four matrices of eight 16-byte rows: lane l has the address of row l % 8 of matrix l / 8.
 __device__ __forceinline__ void ldmatrix_x4(unsigned *to, const mxf4 *slab, int at) {
   const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + at;
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -1301,7 +1301,7 @@ __device__ __forceinline__ void cp_async16(nvfp4 *slab, int at,
                :: "r"(to), "l"(from_global) : "memory");
 }
 
-// Two matrices of eight 16-byte rows: lane l says where row l % 8 of matrix l / 8 begins.
+// Two matrices of eight 16-byte rows: lane l has the address of row l % 8 of matrix l / 8.
 __device__ __forceinline__ void ldmatrix_x2(unsigned *to, const nvfp4 *slab, int at) {
   const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + at;
   asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
@@ -1309,7 +1309,7 @@ __device__ __forceinline__ void ldmatrix_x2(unsigned *to, const nvfp4 *slab, int
                : "r"(from) : "memory");
 }
 
-// Four matrices of eight 16-byte rows: lane l says where row l % 8 of matrix l / 8 begins.
+// Four matrices of eight 16-byte rows: lane l has the address of row l % 8 of matrix l / 8.
 __device__ __forceinline__ void ldmatrix_x4(unsigned *to, const nvfp4 *slab, int at) {
   const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + at;
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -1360,7 +1360,7 @@ __device__ __forceinline__ float round_tf32(float x) {
   return __uint_as_float(bits);
 }
 
-// c += a * b in the background, 64 x 128 x 8, by a warpgroup; c = a * b where keep is 0.
+// c += a * b, asynchronously, 64 x 128 x 8, by a warpgroup; c = a * b where keep is 0.
 // a and b are descriptors of tiles: PTX ISA, section 9.7.15.5.1.1.2 says which lane holds what.
 __device__ __forceinline__ void wgmma_m64n128k8_f32_tf32(float *c, unsigned long long a,
     unsigned long long b, int keep) {
@@ -1408,14 +1408,14 @@ __device__ __forceinline__ void tma_load(ue8m0 *slab, int at, const tensor_map *
                :: "r"(to), "l"(map), "r"(column), "r"(row), "r"(matrix), "r"(bar) : "memory");
 }
 
-// 32 rows of 16 bytes that a descriptor finds, in the background, to four columns of tensor memory,
-// into the lanes of each quarter. A product that is asked for behind it finds them.
+// 32 rows of 16 bytes that a descriptor finds, asynchronously, to four columns of tensor memory,
+// into the lanes of each quarter. Products that are issued later find them.
 __device__ __forceinline__ void tcgen05_cp(unsigned to, unsigned long long from) {
   asm volatile("tcgen05.cp.cta_group::1.32x128b.warpx4 [%0], %1;"
                :: "r"(to), "l"(from) : "memory");
 }
 
-// d += (a * sfa) * (b * sfb) in the background: the same, with scale factors that begin at sfa and
+// d += (a * sfa) * (b * sfb), asynchronously: the same, with scale factors that begin at sfa and
 // sfb in tensor memory; bits 29 and 4 of idesc say at which byte of their words.
 __device__ __forceinline__ void tcgen05_mma_mxf8f6f4(unsigned d, unsigned long long a,
     unsigned long long b, unsigned idesc, unsigned sfa, unsigned sfb, int keep) {
@@ -1463,14 +1463,14 @@ __device__ __forceinline__ void tma_pair(ue8m0 *slab, int at, const tensor_map *
                : "memory");
 }
 
-// 32 rows of 16 bytes that a descriptor finds, in the background, to four columns of tensor memory,
-// into the lanes of each quarter, in each CTA of a pair from its own memory. A product that is asked for behind it finds them.
+// 32 rows of 16 bytes that a descriptor finds, asynchronously, to four columns of tensor memory,
+// into the lanes of each quarter, in each CTA of a pair from its own memory. Products that are issued later find them.
 __device__ __forceinline__ void tcgen05_cp_pair(unsigned to, unsigned long long from) {
   asm volatile("tcgen05.cp.cta_group::2.32x128b.warpx4 [%0], %1;"
                :: "r"(to), "l"(from) : "memory");
 }
 
-// d += (a * sfa) * (b * sfb) in the background: the same, with scale factors that begin at sfa and
+// d += (a * sfa) * (b * sfb), asynchronously: the same, with scale factors that begin at sfa and
 // sfb in tensor memory; bits 29 and 4 of idesc say at which byte of their words.
 __device__ __forceinline__ void tcgen05_mma_pair_mxf8f6f4(unsigned d, unsigned long long a,
     unsigned long long b, unsigned idesc, unsigned sfa, unsigned sfb, int keep) {
@@ -1491,7 +1491,7 @@ __device__ __forceinline__ void tma_pair(mxf4 *slab, int at, const tensor_map *m
                :: "r"(to), "l"(map), "r"(column), "r"(row), "r"(bar & 0xfeffffffu) : "memory");
 }
 
-// d += (a * sfa) * (b * sfb) in the background: the same, with scale factors that begin at sfa and
+// d += (a * sfa) * (b * sfb), asynchronously: the same, with scale factors that begin at sfa and
 // sfb in tensor memory; bits 29 and 4 of idesc say at which byte of their words.
 __device__ __forceinline__ void tcgen05_mma_pair_mxf4(unsigned d, unsigned long long a,
     unsigned long long b, unsigned idesc, unsigned sfa, unsigned sfb, int keep) {
@@ -1531,7 +1531,7 @@ __device__ __forceinline__ void tma_pair(ue4m3 *slab, int at, const tensor_map *
                : "memory");
 }
 
-// d += (a * sfa) * (b * sfb) in the background: the same, with scale factors that begin at sfa and
+// d += (a * sfa) * (b * sfb), asynchronously: the same, with scale factors that begin at sfa and
 // sfb in tensor memory; bits 29 and 4 of idesc say at which byte of their words.
 __device__ __forceinline__ void tcgen05_mma_pair_mxf4nvf4(unsigned d, unsigned long long a,
     unsigned long long b, unsigned idesc, unsigned sfa, unsigned sfb, int keep) {
@@ -1589,7 +1589,7 @@ __device__ __forceinline__ void cp_async4(float *slab, int at,
                :: "r"(to), "l"(from_global) : "memory");
 }
 
-// Two matrices of eight 16-byte rows: lane l says where row l % 8 of matrix l / 8 begins.
+// Two matrices of eight 16-byte rows: lane l has the address of row l % 8 of matrix l / 8.
 __device__ __forceinline__ void ldmatrix_x2(float *to, const float *slab, int at) {
   const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 4 * at;
   unsigned bits[2];
@@ -1600,7 +1600,7 @@ __device__ __forceinline__ void ldmatrix_x2(float *to, const float *slab, int at
   to[1] = __uint_as_float(bits[1]);
 }
 
-// Four matrices of eight 16-byte rows: lane l says where row l % 8 of matrix l / 8 begins.
+// Four matrices of eight 16-byte rows: lane l has the address of row l % 8 of matrix l / 8.
 __device__ __forceinline__ void ldmatrix_x4(float *to, const float *slab, int at) {
   const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 4 * at;
   unsigned bits[4];

@@ -58,7 +58,7 @@ __device__ __forceinline__ void cp_async4_or_zero_if(float *slab, int at,
                :: "r"(to), "l"(from_global), "r"(n_bytes), "r"(static_cast<int>(wanted)) : "memory");
 }
 
-// The same number, of which the compiler no longer knows what it is.
+// The same number, hidden from the compiler.
 __device__ __forceinline__ int opaque(int number) {
   asm volatile("" : "+r"(number));
   return number;

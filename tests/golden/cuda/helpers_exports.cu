@@ -11,7 +11,7 @@ struct Verdict {
   unsigned worst;  // the largest error in units of its bound: the bits of a float
 };
 
-// A cell that is no number is wrong too. The magnitude: what its terms add up to unsigned.
+// A NaN is wrong, too. The magnitude is the sum of the terms' absolute values.
 __device__ void judge(double cell, double expected, double magnitude, Verdict *verdict) {
   const double error = fabs(cell - expected);
   const double bound = tolerance * magnitude + rounding * fabs(expected) + least;
@@ -286,7 +286,7 @@ __device__ __forceinline__ void tma_load(bf16 *slab, int at, const tensor_map *m
                :: "r"(to), "l"(map), "r"(column), "r"(row), "r"(bar) : "memory");
 }
 
-// True in one lane of the warp, which the hardware picks, each time the same one.
+// True in one lane of the warp: the hardware picks it, always the same one.
 __device__ __forceinline__ bool elect_one() {
   unsigned picked;
   asm volatile("{ .reg .pred one;\nelect.sync _|one, 0xffffffff;\n"
@@ -409,7 +409,7 @@ __device__ __forceinline__ void wgmma_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(n) : "memory");
 }
 
-// Four matrices of eight 16-byte rows: lane l says where row l % 8 of matrix l / 8 begins.
+// Four matrices of eight 16-byte rows: lane l has the address of row l % 8 of matrix l / 8.
 __device__ __forceinline__ void stmatrix_x4(bf16 *slab, int at, const float *from) {
   const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 2 * at;
   unsigned v[4];
@@ -429,7 +429,7 @@ __device__ __forceinline__ unsigned long long tile_of(const bf16 *slab, int at,
   return shape | (from & 0x3ffffu) >> 4;
 }
 
-// c += a * b in the background, 64 x 64 x 16, by a warpgroup; c = a * b where keep is 0.
+// c += a * b, asynchronously, 64 x 64 x 16, by a warpgroup; c = a * b where keep is 0.
 // a and b are descriptors of tiles: PTX ISA, section 9.7.15.5.1.1.1 says which lane holds what.
 // turned: M or N runs fastest, not K.
 template <int a_turned, int b_turned>
@@ -461,8 +461,8 @@ struct Operands {
   tensor_map C_map;
 };
 
-// A list of tiles for the cluster of n blocks, which no other has in this launch: that of its SM,
-// or the next one that is free. Lists from `lists` on have no tiles.
+// Claims a list of tiles for the cluster of n blocks; no other cluster gets it in this
+// launch: the list of its SM, or the next free one. Lists from `lists` on have no tiles.
 template <int n, bool indivisible>
 __device__ __forceinline__ void claim_list(unsigned long long *word, int none,
                                            const int *places, unsigned *claims,
@@ -480,7 +480,7 @@ __device__ __forceinline__ void claim_list(unsigned long long *word, int none,
   *word = tried < clusters && list < lists ? list : none;
 }
 
-// What the block of rank 0 has claimed.
+// The list that the block of rank 0 has claimed.
 template <int n>
 __device__ __forceinline__ int claimed_list(const unsigned long long *word) {
   if (n == 1) return static_cast<int>(*word);
@@ -540,7 +540,7 @@ __device__ __forceinline__ unsigned round_bf16x2(float low, float high) {
   return both;
 }
 
-// Four matrices of eight 16-byte rows: lane l says where row l % 8 of matrix l / 8 begins.
+// Four matrices of eight 16-byte rows: lane l has the address of row l % 8 of matrix l / 8.
 __device__ __forceinline__ void ldmatrix_x4(unsigned *to, const bf16 *slab, int at) {
   const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 2 * at;
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -548,7 +548,7 @@ __device__ __forceinline__ void ldmatrix_x4(unsigned *to, const bf16 *slab, int 
                : "r"(from) : "memory");
 }
 
-// Four matrices of eight 16-byte rows: lane l says where row l % 8 of matrix l / 8 begins.
+// Four matrices of eight 16-byte rows: lane l has the address of row l % 8 of matrix l / 8.
 __device__ __forceinline__ void ldmatrix_x4_trans(unsigned *to, const bf16 *slab, int at) {
   const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 2 * at;
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -620,7 +620,7 @@ __device__ __forceinline__ void tma_load(nvfp4 *slab, int at, const tensor_map *
                :: "r"(to), "l"(map), "r"(column), "r"(row), "r"(bar) : "memory");
 }
 
-// Four matrices of eight 16-byte rows: lane l says where row l % 8 of matrix l / 8 begins.
+// Four matrices of eight 16-byte rows: lane l has the address of row l % 8 of matrix l / 8.
 __device__ __forceinline__ void ldmatrix_x4(unsigned *to, const nvfp4 *slab, int at) {
   const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + at;
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -692,31 +692,31 @@ __device__ __forceinline__ void tma_load(ue4m3 *slab, int at, const tensor_map *
                :: "r"(to), "l"(map), "r"(column), "r"(row), "r"(matrix), "r"(bar) : "memory");
 }
 
-// What is done to it from now on comes after what was waited for.
+// Later accesses to tensor memory come after the event waited for.
 __device__ __forceinline__ void tcgen05_after() {
   asm volatile("tcgen05.fence::after_thread_sync;" ::: "memory");
 }
 
-// What was done to tensor memory comes before whom this thread tells.
+// Earlier accesses to tensor memory come before what this thread signals.
 __device__ __forceinline__ void tcgen05_before() {
   asm volatile("tcgen05.fence::before_thread_sync;" ::: "memory");
 }
 
-// One arrival at bars[i] when all that this thread has asked the tensor core for is done.
+// One arrival at bars[i] when all products that this thread has issued are done.
 __device__ __forceinline__ void tcgen05_commit(unsigned long long *bars, int i) {
   const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
   asm volatile("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];"
                :: "r"(bar) : "memory");
 }
 
-// 32 rows of 16 bytes that a descriptor finds, in the background, to four columns of tensor memory,
-// into the lanes of each quarter. A product that is asked for behind it finds them.
+// 32 rows of 16 bytes that a descriptor finds, asynchronously, to four columns of tensor memory,
+// into the lanes of each quarter. Products that are issued later find them.
 __device__ __forceinline__ void tcgen05_cp(unsigned to, unsigned long long from) {
   asm volatile("tcgen05.cp.cta_group::1.32x128b.warpx4 [%0], %1;"
                :: "r"(to), "l"(from) : "memory");
 }
 
-// d += (a * sfa) * (b * sfb) in the background: the same, with scale factors that begin at sfa and
+// d += (a * sfa) * (b * sfb), asynchronously: the same, with scale factors that begin at sfa and
 // sfb in tensor memory; bits 29 and 4 of idesc say at which byte of their words.
 __device__ __forceinline__ void tcgen05_mma_mxf4nvf4(unsigned d, unsigned long long a,
     unsigned long long b, unsigned idesc, unsigned sfa, unsigned sfb, int keep) {
@@ -727,7 +727,7 @@ __device__ __forceinline__ void tcgen05_mma_mxf4nvf4(unsigned d, unsigned long l
                : "memory");
 }
 
-// What this warp has asked of tensor memory is in its registers.
+// Waits until this warp's loads from tensor memory are in its registers.
 __device__ __forceinline__ void tcgen05_wait_ld() {
   asm volatile("tcgen05.wait::ld.sync.aligned;" ::: "memory");
 }
@@ -771,7 +771,7 @@ __device__ __forceinline__ unsigned long long tile_of(const ue4m3 *slab, int at,
   return shape | (from & 0x3ffffu) >> 4;
 }
 
-// 32 columns of the lane of this thread, in the background.
+// 32 columns of this thread's lane, asynchronously.
 __device__ __forceinline__ void tcgen05_ld_x32(float *to, unsigned from) {
   asm volatile("tcgen05.ld.sync.aligned.32x32b.x32.b32 "
       "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11,"

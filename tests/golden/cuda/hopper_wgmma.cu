@@ -63,13 +63,13 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
       tma_load(B_s, 0, &B_map, n_b * 64, k_o * 64, full, 0);
     }
 
-    // TMA=1: the slab's bytes are there
+    // TMA=1: the slab's bytes have arrived
     mbarrier_wait(full, 0, k_o % 2);
     wgmma_fence();
 
     #pragma unroll
     for (int k_i = 0; k_i < 4; ++k_i) {  // BK=4
-      // ATOM_KIND=wgmma_m64n256k16_bf16: ask the tensor core for each tile of A times each of B
+      // ATOM_KIND=wgmma_m64n256k16_bf16: multiply each tile of A by each of B on the tensor core
       wgmma_m64n64k16_f32_bf16<0,
           1>(&acc[0], tile_of(A_s, k_i * 16, 0x4000004000010000ull),
           tile_of(B_s, k_i * 16 * 64, 0x4000004002000000ull), 0 < k_o + k_i);

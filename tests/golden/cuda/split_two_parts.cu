@@ -190,14 +190,14 @@ matmul(const __grid_constant__ tensor_map C_map, const __grid_constant__ tensor_
       const int n_b = t / 128 * 8 + t % 8;
 
       for (int k_o = 0; k_o < 192; ++k_o) {  // BK=4
-        // TMA=1: the slab's bytes are there
+        // TMA=1: the slab's bytes have arrived
         mbarrier_wait(full, k_o % 4, k_o / 4 % 2);
         wgmma_fence();
 
         #pragma unroll
         for (int k_i = 0; k_i < 4; ++k_i) {  // BK=4
-          // ATOM_KIND=wgmma_m64n256k16_bf16: ask the tensor core for each tile of A_parts times
-          // each of B_parts
+          // ATOM_KIND=wgmma_m64n256k16_bf16: multiply each tile of A_parts by each of B_parts on
+          // the tensor core
           wgmma_m64n256k16_f32_bf16<0,
               1>(&acc[0], tile_of(A_parts_s_at, k_o % 4 * 8192 + k_i * 16, 0x4000004000010000ull),
               tile_of(B_parts_s, k_o % 4 * 16384 + k_i * 16 * 64, 0x4000004002000000ull),

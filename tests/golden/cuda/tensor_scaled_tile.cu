@@ -92,7 +92,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
       tma_load(SFB_s, 0, &SFB_map, 0, k_o * 2, n_b, full, 0);
     }
 
-    // TMA=1: the slab's bytes are there
+    // TMA=1: the slab's bytes have arrived
     mbarrier_wait(full, 0, k_o % 2);
 
     // ATOM_KIND=tcgen05_m128n256k32_mxf8: one thread asks for the warpgroup's products
@@ -106,7 +106,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
 
       #pragma unroll
       for (int k_i = 0; k_i < 4; ++k_i) {  // BK=4
-        // ATOM_KIND=tcgen05_m128n256k32_mxf8: ask the tensor core for the tile of A times that of B
+        // ATOM_KIND=tcgen05_m128n256k32_mxf8: multiply the tiles of A and B on the tensor core
         tcgen05_mma_mxf8f6f4(tensor_at(tensor_begin, 0, 0),
             tile_of(A_s, k_i * 32, 0x4000404000010000ull),
             tile_of(B_s, k_i * 32, 0x4000404000010000ull), 0x08a00000u | (k_i) << 29 | (k_i) << 4,
@@ -116,7 +116,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
       tcgen05_commit(acc_full, 0);
     }
 
-    // ATOM_KIND=tcgen05_m128n256k32_mxf8: the sums are whole
+    // ATOM_KIND=tcgen05_m128n256k32_mxf8: the accumulators are complete
     mbarrier_wait(acc_full, 0, k_o % 2);
 
     // STAGE=11: the slab is read to the end

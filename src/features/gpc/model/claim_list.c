@@ -46,10 +46,8 @@ static void run_claim(Machine *m, Warp *w, const Code *code) {
 
 static const PreludeText claim = {
     "claim_list",
-    "// A list of tiles for the cluster of n blocks, which no other has in this launch: that of "
-    "its "
-    "SM,\n"
-    "// or the next one that is free. Lists from `lists` on have no tiles.\n"
+    "// Claims a list of tiles for the cluster of n blocks; no other cluster gets it in this\n"
+    "// launch: the list of its SM, or the next free one. Lists from `lists` on have no tiles.\n"
     "template <int n, bool indivisible>\n"
     "__device__ __forceinline__ void claim_list(unsigned long long *word, int none,\n"
     "                                           const int *places, unsigned *claims,\n"
@@ -65,7 +63,7 @@ static const PreludeText claim = {
     "    list = list + 1 == clusters ? 0 : list + 1;\n"
     "  }\n"
     "  *word = tried < clusters && list < lists ? list : none;\n}\n"
-    "// What the block of rank 0 has claimed.\n"
+    "// The list that the block of rank 0 has claimed.\n"
     "template <int n>\n"
     "__device__ __forceinline__ int claimed_list(const unsigned long long *word) {\n"
     "  if (n == 1) return static_cast<int>(*word);\n"

@@ -71,7 +71,7 @@ static const char host_start[] =
     "  unsigned worst;  // the largest error in units of its bound: the bits of a float\n"
     "};\n"
     "\n"
-    "// A cell that is no number is wrong too. The magnitude: what its terms add up to unsigned.\n"
+    "// A NaN is wrong, too. The magnitude is the sum of the terms' absolute values.\n"
     "__device__ void judge(double cell, double expected, double magnitude, Verdict *verdict) {\n"
     "  const double error = fabs(cell - expected);\n"
     "  const double bound = tolerance * magnitude + rounding * fabs(expected) + least;\n"

@@ -245,7 +245,7 @@ static void add_row(Str *out, const LibraryKernel *kernel) {
 static const char *dispatch_text(Arena *arena, const LibraryKernel *kernels, int n) {
   Str out = str_new(arena);
   str_add(&out,
-          "// Which kernel a problem has.\n"
+          "// Chooses the kernel of a problem.\n"
           "#include \"gemm_tuned.h\"\n\n#include <cmath>\n\n"
           "typedef int Launch(const void *a, const void *b, void *c, void *workspace,\n"
           "                   cudaStream_t stream);\n"

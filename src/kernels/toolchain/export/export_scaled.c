@@ -78,14 +78,14 @@ void export_scaled_types(Str *out, const Problem *problem) {
 }
 
 static const char in_rows[] =
-    "// Factors of all rows; where the one of a row is that has so many in front of it.\n"
+    "// Factors of all rows; the place of factor `at` of a row.\n"
     "constexpr long long factors_of(long long rows) { return rows * (depth / block); }\n"
     "__device__ long long factor_place(long long row, long long at) {\n"
     "  return row * (depth / block) + at;\n"
     "}\n\n";
 static const char in_tiles[] =
-    "// Factors of all rows, in tiles of 128 rows by four; where the one of a row is that has so\n"
-    "// many in front of it: byte row % 32 * 16 + row / 32 * 4 + at of a tile.\n"
+    "// Factors of all rows, in tiles of 128 rows by four; the place of factor `at` of a row:\n"
+    "// byte row % 32 * 16 + row / 32 * 4 + at of a tile.\n"
     "constexpr long long tiles = (depth / block + 3) / 4;\n"
     "constexpr long long factors_of(long long rows) { return (rows + 127) / 128 * tiles * 512; }\n"
     "__device__ long long factor_place(long long row, long long at) {\n"

@@ -36,7 +36,7 @@ static const double unchecked_error = 0.3;  // of a GPU that was never measured:
 
 // ---- one loop -----------------------------------------------------------------------------------
 
-static const char no_room[] = "an SM holds no more warps", no_exchange[] = "none in reach";
+static const char no_room[] = "does not fit on an SM", no_exchange[] = "none possible";
 
 static double play_if(Arena *arena, ClockLoop in, ClockIfName which) {
   in.banks_are_free = which == CLOCK_IF_BANKS;

@@ -18,10 +18,10 @@ typedef struct ClockSpan {
 
 // Questions that are played beside the loop as it is.
 #define CLOCK_IF_TABLE(ROW)                                    \
-  ROW(BANKS, "banks_free", "banks free")                       \
+  ROW(BANKS, "banks_free", "register banks free")              \
   ROW(REGISTERS, "registers_exchanged", "registers exchanged") \
-  ROW(NEAR, "loads_near", "loads nearer")                      \
-  ROW(BLOCK, "one_block_more", "a block more")
+  ROW(NEAR, "loads_near", "all loads hit L1")                  \
+  ROW(BLOCK, "one_block_more", "one more block")
 
 typedef enum ClockIfName {
 #define ROW(id, key, title) CLOCK_IF_##id,

@@ -4,7 +4,7 @@
 #include "kernels/toolchain/machine/clock_answer.h"
 
 const char *clock_cause_word(ClockCause cause);  // "register banks"
-const char *clock_if_title(int i);               // "banks free"
+const char *clock_if_title(int i);               // "register banks free"
 
 // A part of a total: a cause, or what is left.
 typedef struct ClockPart {

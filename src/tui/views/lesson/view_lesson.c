@@ -423,8 +423,8 @@ static const Action actions[] = {
     {"step-next", "Right l Space", NULL, NULL, "the next step", step_next},
     {"lessons", "L", "lessons", NULL, "the list of lessons", lessons},
     {"look", "v", "look", NULL, "show the view of this step alone; 0 comes back", look},
-    {"knob-less", "-", "knob", "knob-more", "the selected knob, a step down", knob_less},
-    {"knob-more", "+", NULL, NULL, "the selected knob, a step up", knob_more},
+    {"knob-less", "( -", "turn", "knob-more", "the selected knob, a step down", knob_less},
+    {"knob-more", ") +", NULL, NULL, "the selected knob, a step up", knob_more},
     {"restore", "=", NULL, NULL, "set the knobs as the step has them", restore},
     {"notes", "t", NULL, NULL, "the teacher's notes", notes},
 };

@@ -46,7 +46,7 @@ static void draw_state(Canvas *canvas, Rect row, const Session *session, const c
   canvas_fit(canvas, row, 0, PROBLEM_COL, STANDS_COL - PROBLEM_COL - 1, ALIGN_LEFT, STYLE_TEXT,
              view_problem(session, &schedule, text, sizeof text));
   snprintf(text, sizeof text, "%s %d%s%.0d %s", at.ladder->name, at.rung, at.edits ? " +" : "",
-           at.edits, at.ladder->rung[at.rung].title);
+           at.edits, at.ladder->rung[at.rung].name);
   canvas_fit(canvas, row, 0, STANDS_COL, row.cols - STANDS_COL, ALIGN_LEFT,
              at.edits ? STYLE_DIM : STYLE_TEXT, text);
 }

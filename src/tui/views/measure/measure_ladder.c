@@ -163,8 +163,9 @@ static void draw_figures(Canvas *canvas, Rect row, const Rung *rung, const RungL
     canvas_fit(canvas, row, 0, FIGURE_COL, 9, ALIGN_RIGHT, timed ? STYLE_BAD : STYLE_UNKNOWN, why);
   }
   if (line->before > 0) {
-    Style style = timed->tflops < line->before ? STYLE_BAD : STYLE_TEXT;
-    draw_before(canvas, row, timed->tflops / line->before, style);
+    static const double shown_as_less = 0.995;  // ×1.00 is neither better nor worse
+    const double ratio = timed->tflops / line->before;
+    draw_before(canvas, row, ratio, ratio < shown_as_less ? STYLE_BAD : STYLE_TEXT);
   }
   canvas_fit(canvas, row, 0, MODEL_COL, 6, ALIGN_RIGHT, STYLE_ESTIMATED,
              measure_estimate_text(c, &line->estimate));
@@ -220,7 +221,7 @@ static void draw_rung(Canvas *canvas, Rect row, const Session *session, const La
                 : rung->aside ? "·"
                               : " ");
   canvas_fit(canvas, row, 0, TITLE_COL, TITLE_COLS, ALIGN_LEFT, here ? STYLE_TITLE : STYLE_TEXT,
-             rung->title);
+             rung->name);
   draw_figures(canvas, row, rung, line);
   draw_bar(canvas, row, line, lines->top, here);
   canvas_spot(canvas, row, SPOT_MEASURE_LINE, index);
@@ -357,11 +358,19 @@ static const Rung *rung_under_cursor(const Session *session, const LadderLines *
   return &session->doc.ladder->rung[*at];
 }
 
+// "padding: Four more floats at the end of each slab row move …"
+enum { STORY_BYTES = 1024 };
+static const char *story_of(char out[STORY_BYTES], const Rung *rung) {
+  snprintf(out, STORY_BYTES, "%s: %s", rung->title, rung->line);
+  return out;
+}
+
 // A line above, the time, the claim, and the sentence whole.
 static int details_rows(Rect in, const Session *session, const LadderLines *lines) {
   int at;
   const Rung *rung = rung_under_cursor(session, lines, &at);
-  int rows = 2 + (rung->claim != NULL) + canvas_wrap_rows(rung->line, in.cols - 2);
+  char story[STORY_BYTES];
+  int rows = 2 + (rung->claim != NULL) + canvas_wrap_rows(story_of(story, rung), in.cols - 2);
   return in.rows > 10 ? rows : 0;
 }
 
@@ -371,7 +380,8 @@ static void draw_details(Canvas *canvas, Rect in, const Session *session,
   const Rung *rung = rung_under_cursor(session, lines, &at);
   rect_take_top(&in, draw_origin(canvas, in, session, rung, lines->line[at].timed));
   rect_take_top(&in, draw_claim(canvas, in, rung->claim));
-  canvas_wrap(canvas, rect_inset(in, 0, 1), STYLE_TEXT, rung->line);
+  char story[STORY_BYTES];
+  canvas_wrap(canvas, rect_inset(in, 0, 1), STYLE_TEXT, story_of(story, rung));
 }
 
 // ---- what limits this kernel --------------------------------------------------------------------
@@ -468,9 +478,7 @@ static void draw(Canvas *canvas, Rect in, const Session *session, const void *pr
 
 static void enter(Session *session) { session_view_state(session)->cursor = session->doc.rung; }
 static int count(const Session *session) { return session->doc.ladder->n_rungs; }
-static const char *line(const Session *session, int i) {
-  return session->doc.ladder->rung[i].title;
-}
+static const char *line(const Session *session, int i) { return session->doc.ladder->rung[i].name; }
 static void take(Session *session, int i) { session_go_rung(session, i); }
 
 const MeasurePicture measure_ladder = {

@@ -116,6 +116,12 @@ const char *bank_remedy(Arena *arena, const Session *session, const Site *site) 
   if (!best) return NULL;
   Schedule schedule = session->doc.now.schedule;
   schedule.value[best->knob] = best->value;
-  return arena_printf(arena, "%s %s makes it %d.", knob_table[best->knob].name,
-                      knob_value_text(arena, &schedule, best->knob), trial_wavefronts(best, site));
+  return arena_printf(arena, "With %s %s it takes %d wavefront%s.", knob_table[best->knob].name,
+                      knob_value_text(arena, &schedule, best->knob), trial_wavefronts(best, site),
+                      plural_s(trial_wavefronts(best, site)));
+}
+
+const char *bank_says(Arena *arena, const Session *session, const Site *site, const BankMap *map) {
+  const char *reason = bank_reason(arena, site, map), *remedy = bank_remedy(arena, session, site);
+  return reason && remedy ? arena_printf(arena, "%s %s", reason, remedy) : reason;
 }

@@ -6,6 +6,8 @@
 // "Lanes are 32 bytes apart: the 8 lanes of a quarter-warp use 16 of the 32 banks, each 2 times.";
 // NULL: the access is not counted.
 const char *bank_reason(Arena *arena, const Site *site, const BankMap *map);
-// "LANES_M 8 makes it 4.": the step of one knob that lowers it most, by the trials made so far;
-// NULL: nobody conflicts, or none lowers it.
+// "With CELL_GROUP 4 it takes 4 wavefronts.": the step of one knob that lowers it most, by the
+// trials made so far; NULL: no lanes conflict, or no step lowers it.
 const char *bank_remedy(Arena *arena, const Session *session, const Site *site);
+// Both; NULL: the access is not counted.
+const char *bank_says(Arena *arena, const Session *session, const Site *site, const BankMap *map);

@@ -296,11 +296,14 @@ static void draw_ring(Canvas *canvas, Rect in, const OnChip *chip) {
       draw_arrow(canvas, rect_take_top(&in, 1), chip->n_slots);
   }
   rect_take_left(&in, 1);
+  const int64_t last = chip->n_slots - 1;
+  char others[48];
+  snprintf(others, sizeof others, last == 1 ? "slab 1 uses" : "slabs 1 to %" PRId64 " use", last);
   snprintf(text, sizeof text,
-           "Slot 0 is free when slab 0 is multiplied; slab %" PRId64 " takes it next: %" PRId64
-           " in between %s. A new mbarrier is in phase 0: a wait for phase 1 passes at once.",
-           chip->n_slots, chip->n_slots - 1,
-           chip->n_slots == 2 ? "has the other slot" : "have other slots");
+           "Slot 0 is free when slab 0 is multiplied. The next slab in it is %" PRId64
+           "; %s %s. A "
+           "new mbarrier is in phase 0: a wait for phase 1 passes at once.",
+           chip->n_slots, others, last == 1 ? "the other slot" : "other slots");
   canvas_wrap(canvas, in, STYLE_NOTE, text);
 }
 

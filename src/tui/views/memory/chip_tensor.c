@@ -2,7 +2,7 @@
 // them.
 //
 //   columns      0       128     256     384
-//   sums         aaaaaaaaaaaaaaaabbbbbbbbbbbbbbbb     a: products that warp 8 asks for
+//   sums         aaaaaaaaaaaaaaaabbbbbbbbbbbbbbbb     a: products that warp 8 issues
 //   lanes  0-31  00000000000000004444444444444444     warp 0 reads a, warp 4 reads b
 //
 // Columns of scale factors have a letter of their own, and in the lanes the warp that copies them
@@ -83,7 +83,7 @@ static void draw_range(Canvas *canvas, Rect row, const ChipTensor *tensor, int a
     canvas_printf(canvas, row, 0, end, STYLE_TEXT, ", warp %d copies them", range->asks);
     return;
   }
-  int col = canvas_printf(canvas, row, 0, 3, STYLE_TEXT, "columns %d-%d  warp %d asks",
+  int col = canvas_printf(canvas, row, 0, 3, STYLE_TEXT, "columns %d-%d  warp %d issues",
                           range->first, range->first + range->n - 1, range->asks);
   col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, ", %s read%s",
                       chip_numbers(text, "warp", readers), readers & (readers - 1) ? "" : "s");
@@ -98,9 +98,9 @@ static void draw_words(Canvas *canvas, Rect in, const ChipTensor *tensor) {
   snprintf(
       text, sizeof text,
       "A digit names the warp that reads: warp w reads the 32 lanes from 32 * (w %% 4) on, and "
-      "row r of a tile lies in lane r. The whole warp %d allocates%s a power of two of columns; "
-      "warp %d frees them when all have read.",
-      tensor->allocates, tensor->pair ? " for itself and the other CTA" : "", tensor->frees);
+      "row r of a tile lies in lane r. All lanes of warp %d allocate%s the columns, a power of "
+      "two; warp %d frees them when all warps have read.",
+      tensor->allocates, tensor->pair ? ", for both CTAs," : "", tensor->frees);
   canvas_wrap(canvas, in, STYLE_NOTE, text);
 }
 

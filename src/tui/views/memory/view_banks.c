@@ -27,6 +27,7 @@
 #include "tui/session/subject.h"
 #include "tui/views/data/view_data.h"
 #include "tui/views/memory/bank_card.h"
+#include "tui/views/memory/bank_why.h"
 #include "tui/views/memory/banks_view.h"
 
 enum { PICTURES = PANE_SLAB + 1 };  // of every access; ldmatrix has PANE_LINES before them
@@ -47,7 +48,7 @@ typedef struct BanksSide {
 
 typedef struct BanksFrame {
   BanksSide then, now;
-  const char *sentence;  // "matrix 1 of 4: …", or the line of the source
+  const char *sentence;  // "matrix 1 of 4: …", the line of the source, or why it costs that
 } BanksFrame;
 
 typedef struct BanksChosen {
@@ -93,6 +94,9 @@ static void banks_prepare(Session *session) {
     frame->sentence = matrix_lines_say(session->frame, &frame->now.lines, session->at.phase - 1);
   else if (session->at.subject)
     frame->sentence = session->at.subject->sentence;
+  else if (!session_compares(session) && !session_global(session))
+    frame->sentence =
+        bank_says(session->frame, session, site, session_map(session, session_at(session)));
   const int other = session_compares(session) ? session_matching_site(session, then) : -1;
   if (other >= 0)
     prepare_side(&frame->then, session, &session->doc.then, &then->model->site[other],
@@ -316,9 +320,15 @@ static void draw_sites(Canvas *canvas, Rect in, const Session *session) {
 
 // ---- the view -----------------------------------------------------------------------------------
 
-static void draw_sentence(Canvas *canvas, Rect in, const Session *session) {
-  const BanksFrame *frame = session->prepared;
-  canvas_fit(canvas, in, 0, 1, in.cols - 1, ALIGN_LEFT, STYLE_TITLE, frame->sentence);
+// A line of a source is cut, a sentence is not.
+static void draw_sentence(Canvas *canvas, Rect *in, const char *text, bool is_source) {
+  const int rows = is_source ? 1 : min_int(3, canvas_wrap_rows(text, in->cols - 1));
+  Rect row = rect_take_bottom(in, rows);
+  rect_take_left(&row, 1);
+  if (rows == 1)
+    canvas_fit(canvas, row, 0, 0, row.cols, ALIGN_LEFT, STYLE_TITLE, text);
+  else
+    canvas_wrap(canvas, row, STYLE_TITLE, text);
 }
 
 static bool global_shown(const Session *session) {
@@ -371,7 +381,7 @@ static void draw_shared(Canvas *canvas, Rect in, const Session *session) {
   const Site *site = session_site(session);
   const BankMap *map = site ? session_map(session, session_at(session)) : NULL;
   if (frame->sentence && in.rows >= SENTENCE_FROM)
-    draw_sentence(canvas, rect_take_bottom(&in, 1), session);
+    draw_sentence(canvas, &in, frame->sentence, session->at.subject != NULL);
   rect_take_left(&in, 1);
   if (!session_compares(session)) {
     draw_side(canvas, in, session, site, map, &frame->now, NULL, STYLE_TEXT);
@@ -537,6 +547,12 @@ static void step_execution(Session *session, int step) {
 static void execution_before(Session *s, const char *a) { (void)a, step_execution(s, -1); }
 static void execution_after(Session *s, const char *a) { (void)a, step_execution(s, 1); }
 
+static void open_solver(Session *session, const char *argument) {
+  (void)argument;
+  view_show(session, view_find("swizzle"));
+  view_run(session, "solve", NULL);
+}
+
 static const Action actions[] = {
     {"phase-before", "Left h", "phase", "phase-after",
      "the phase before; the first page shows "
@@ -546,6 +562,8 @@ static const Action actions[] = {
     {"execution-before", ", <", "execution", "execution-after",
      "own kernel: the previous addresses of this access, the worst first", execution_before},
     {"execution-after", ". >", NULL, NULL, "the next addresses", execution_after},
+    {"solver", "Enter", "solver", NULL, "find the best layout for this slab, in the swizzle view",
+     open_solver},
     {"picture", "v", "picture", NULL,
      "change the picture: punch card, lanes by banks, the slab, ldmatrix lines", change_picture},
     {"written", "w", NULL, NULL, "show accesses as written, or as executed (LDS merged to LDS.128)",

@@ -58,7 +58,7 @@ static const char *row_text(Arena *arena, const Descriptor *frame, int row) {
   tile.mn_major = frame->trans;
   if (row < DESCRIPTOR_MAJOR)
     return descriptor_part_text(arena, &frame->said, &tile, (DescriptorPart)row, across);
-  return arena_printf(arena, "not a field: %s says that %s runs fastest",
+  return arena_printf(arena, "not a field: %s says that the tile is %s-major",
                       frame->has_instruction ? "one of the instruction descriptor (v)"
                                              : "an operand of the instruction",
                       major_name(frame, frame->trans));

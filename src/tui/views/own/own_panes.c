@@ -89,7 +89,7 @@ static void draw_totals(Canvas *canvas, Rect row, const OwnFrame *frame) {
   if (others > 0) col = canvas_printf(canvas, row, 0, col, STYLE_BAD, "  findings %d", others);
   if (!str_equal(o->outcome ? o->outcome : "done", "done"))
     col = canvas_printf(canvas, row, 0, col, STYLE_BAD, "  %s", o->outcome);
-  col = canvas_printf(canvas, row, 0, col, STYLE_DIM, "  on data %d/%d", data, n);
+  col = canvas_printf(canvas, row, 0, col, STYLE_DIM, "  data-dependent %d/%d", data, n);
   canvas_printf(canvas, row, 0, col + 2, o->as_compiled ? STYLE_SIMULATED : STYLE_ESTIMATED,
                 o->as_compiled ? "as compiled" : "~ predicted");
 }
@@ -164,7 +164,7 @@ void own_draw_choice(Canvas *canvas, Rect in, const OwnWork *work) {
 // The sign behind the count of a line, and its meaning.
 static const struct {
   const char *mark, *means;
-} marks[] = {{"", NULL},           {"s", "sectors"},     {"d", "on data"},
+} marks[] = {{"", NULL},           {"s", "sectors"},     {"d", "depends on data"},
              {"?", "not counted"}, {"+", "with others"}, {">", "at least"}};
 enum { MARKS = sizeof marks / sizeof marks[0] };
 
@@ -329,7 +329,7 @@ static void draw_before(Canvas *canvas, Rect in, const OpenedSite *site) {
   BankMap map;
   banks_map(&map, site->recorded.op, site->worst);
   rect_take_top(&in, 1);
-  canvas_text(canvas, rect_take_top(&in, 1), 0, 0, STYLE_DIM, "as it is without");
+  canvas_text(canvas, rect_take_top(&in, 1), 0, 0, STYLE_DIM, "without the trial layout");
   card_draw(canvas, in, &map, -1);
 }
 
@@ -352,8 +352,9 @@ static void draw_card(Canvas *canvas, Rect in, const OwnFrame *frame) {
     card_verdict(&map.count, verdict, &style);
     if (map.count.known) col = canvas_printf(canvas, row, 0, col + 1, style, "%s", verdict);
   }
-  col = canvas_printf(canvas, row, 0, col + 1, STYLE_DIM, "%sworst of %" PRId64 ": %s wavefronts  ",
-                      moved ? "was " : "", site->executions, worst_text(site, worst));
+  col = canvas_printf(canvas, row, 0, col + 1, STYLE_DIM,
+                      "%sworst of %" PRId64 " runs: %s wavefronts  ", moved ? "before: " : "",
+                      site->executions, worst_text(site, worst));
   draw_chain(canvas, row, col, frame, &site->chain);
   rect_take_top(&in, draw_formula(canvas, in, frame, site));
   if (!site->recorded.op || !map.count.known) {

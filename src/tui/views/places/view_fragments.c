@@ -28,6 +28,7 @@
 #include "tui/session/subject.h"
 #include "tui/views/data/view_data.h"
 #include "tui/views/places/element_text.h"
+#include "tui/views/places/tiles.h"
 
 typedef enum FragmentsPicture {
   PICTURE_GRID,
@@ -518,9 +519,34 @@ static void fragments_click(Session *session, int what, int value) {
   set_element(session, value / FRAGMENTS_BASE % FRAGMENTS_BASE, value % FRAGMENTS_BASE);
 }
 
+// The element of this place in the atom of CTA 0, warp 0, where the kernel multiplies by this atom.
+static void follow(Session *session, const char *argument) {
+  (void)argument;
+  const Fragments f = look(session);
+  const Atom *own = program_atom(session_model(session)->program);
+  if (session->at.subject || !own || own->pattern != f.atom->pattern || !f.held ||
+      f.operand >= ATOM_OPERANDS) {
+    session_say(session, SAID_NOTE, "this kernel has no such fragment: %s",
+                own ? "a chooses another atom" : "it multiplies on plain FMA");
+    return;
+  }
+  view_show(session, view_find("tiles"));
+  view_prepare(session, session->rows, session->cols);
+  view_run(session, "element",
+           arena_printf(session->frame, "%s[%d][%d]", tiles_of(session)->side[1].name[f.operand],
+                        f.row, f.col));
+}
+
+// A user's kernel has no tiles to follow an element in.
+static const char *fragments_hint(const Session *session, const Action *action) {
+  return action->run == follow && session->at.subject ? NULL : action->label;
+}
+
 static const Action actions[] = {
     {"column-before", "Left h", "column", "column-after", "the column before", column_before},
     {"column-after", "Right l", NULL, NULL, "the next column", column_after},
+    {"follow", "Enter", "in memory", NULL,
+     "show this element in the tiles view: its slab address and its way", follow},
     {"picture", "v", "picture", NULL,
      "change the picture: registers, ldmatrix, ldmatrix of a strided k, the instruction, a row "
      "of sums, sums as operand A",
@@ -551,6 +577,7 @@ const ViewBody fragments_view = {
     .at = fragments_at,
     .go = fragments_go,
     .click = fragments_click,
+    .hint = fragments_hint,
     .actions = actions,
     .n_actions = sizeof actions / sizeof *actions,
     .n_panes = N_OPERANDS,

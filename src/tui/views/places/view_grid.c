@@ -33,7 +33,7 @@ enum {
 
 // Every tile has the colour of its place where it has one, on a large screen that of its wave,
 // unless somebody said otherwise.
-enum { WAVES_COLS = 120, WAVES_ROWS = 40 };
+enum { WAVES_COLS = 80, WAVES_ROWS = 28 };
 typedef enum Colours {
   COLOURS_AUTO,
   COLOURS_WAVES,
@@ -179,7 +179,7 @@ static int draw_explained(Canvas *canvas, Rect in, const GridHalf *half) {
   char text[256];
   snprintf(text, sizeof text,
            "%s: %s.%s The panels come from the program. %s are an estimate: blocks per SM follow "
-           "from the %s registers, and %s move up %s.",
+           "from the %s registers, and %s start %s.",
            grid_span_here(half->grid, half->span), grid_span_help(half->span),
            half->grid->stride > 1 ? " The picture shows every n-th CTA." : "",
            grid_words(half->grid).waves, half->counted ? "compiler's" : "model's",

@@ -107,7 +107,7 @@ static void add_trial(Str *out, const Session *session, const Trial *trial, cons
   if (trial->legal)
     add_effects(out, session, trial, most);
   else
-    str_printf(out, "breaks %s", trial->rule);
+    str_printf(out, "illegal: %s", most == EFFECTS ? trial->why : trial->rule);
 }
 
 // Says what a step down and a step up would do: each on a line of its own, or as many figures of
@@ -267,10 +267,8 @@ static void explain_legality(Arena *arena, const Session *session, Explore *expl
 static void explain_card(Arena *arena, const Session *session, Explore *explore) {
   const Site *site = session_site(session);
   if (!site) return;
-  explore->reason = bank_reason(arena, site, &session->doc.now.picture->map[session->at.site]);
-  const char *remedy = bank_remedy(arena, session, site);
-  if (explore->reason && remedy)
-    explore->reason = arena_printf(arena, "%s %s", explore->reason, remedy);
+  explore->reason =
+      bank_says(arena, session, site, &session->doc.now.picture->map[session->at.site]);
 }
 
 void explore_explain(Arena *arena, const Session *session, Explore *explore) {

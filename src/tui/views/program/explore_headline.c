@@ -91,9 +91,10 @@ static const char *limit_said(Arena *arena, const Session *session, bool brief) 
     return arena_printf(
         arena, brief ? "limit: waits (%s allowed)" : "limited by waits: the units allow %s TFLOP/s",
         allowed);
+  // The board's own bound, as the LIMIT of measure has it: the last wave takes off some more.
   if (limits.power)
     return arena_printf(arena, brief ? "limit: power (%s)" : "limited by power: %s TFLOP/s allowed",
-                        allowed);
+                        fmt_figure(allowed, session_model(session)->traffic.power_tflops));
   return unit_said(arena, session, &limits, brief);
 }
 
@@ -178,8 +179,8 @@ static int draw_timed(Canvas *canvas, Rect in, const Session *session, const Tim
   if (!timed->ok) return canvas_text(canvas, in, 0, 1, STYLE_BAD, "no speed: it failed");
   const Style style = measure_origin_style(timed->origin);
   int col = draw_timed_a(canvas, in, session, timed->origin);
-  col = canvas_printf(canvas, in, 0, col, style, "%s TFLOP/s %s", fmt_figure(a, timed->tflops),
-                      results_said(timed));
+  col = canvas_printf(canvas, in, 0, col, STYLE_TITLE, "%s TFLOP/s", fmt_figure(a, timed->tflops));
+  col = canvas_text(canvas, in, 0, col + 1, style, results_said(timed));
   if (!(timed->ratio > 0) || col + RATIO_COLS > in.cols) return col;
   return canvas_printf(canvas, in, 0, col, STYLE_TEXT, " · %s of %s", fmt_ratio(b, timed->ratio),
                        schedule_reference(&session->doc.now.pictured));

@@ -308,6 +308,9 @@ static const char *line_why(const LoopLine *line) {
   return line->stmt->kind == STMT_OP ? nest_op_help(&line->stmt->op) : "";
 }
 
+// A loop of the naive nest has no tier: its turns follow each other.
+static const char *tier_word(Tier tier) { return *tier_name(tier) ? tier_name(tier) : "serial"; }
+
 // The whole of a line that the screen cuts; otherwise why the line is there.
 static void draw_why(Canvas *canvas, Rect in, const Session *session, int cols) {
   const Loops *loops = session->prepared;
@@ -321,7 +324,7 @@ static void draw_why(Canvas *canvas, Rect in, const Session *session, int cols) 
   }
   if (line->stmt && line->stmt->kind == STMT_LOOP)
     col = canvas_printf(canvas, in, 0, col, tier_style(line->tier), "%c = %s",
-                        tier_mark(line->tier), tier_name(line->tier)) +
+                        tier_mark(line->tier), tier_word(line->tier)) +
           2;
   if (line->knob != KNOB_NONE)
     col = canvas_text(canvas, in, 0, col, STYLE_KNOB, knob_table[line->knob].name) + 2;
@@ -343,7 +346,7 @@ static void draw_letters(Canvas *canvas, Rect in, const Loops *loops) {
     if (!has_tier(loops, (Tier)i)) continue;
     Rect row = rect_take_top(&in, 1);
     canvas_printf(canvas, row, 0, 2, tier_style((Tier)i), "%c", tier_mark((Tier)i));
-    canvas_text(canvas, row, 0, 4, STYLE_TEXT, tier_name((Tier)i));
+    canvas_text(canvas, row, 0, 4, STYLE_TEXT, tier_word((Tier)i));
   }
 }
 

@@ -58,6 +58,7 @@ static void step_way(Session *session, int by, Symptom symptom) {
   int line = pipeline_way_now(session);
   const PipelineOwn *own = own_of(session);
   const int n = own->n_ways + 1;
+  if (n == 1) session_say(session, SAID_NOTE, "this kernel has no barrier, copy or role to break");
   const unsigned seen = symptom == SYMPTOM_COUNT ? ~0u : 1u << symptom;
   do line = (line + by + n) % n;
   while (line && !(breakage_seen(own->way[line - 1]) & seen));

@@ -1,6 +1,6 @@
 // The checklist: what a kernel with roles must contain, line by line, with where it stands.
 //
-//   CHECKLIST  30 of 31 stand                                       loops  CUDA
+//   CHECKLIST  30 of 31 ok                                          loops  CUDA
 //   in front of the roles
 //    ok      one thread of the block initialises the mbarriers, in no role   12   208
 //    wrong   one whole warp allocates tensor memory, with no lane guard      24   219
@@ -8,7 +8,7 @@
 // For a broken program it is the broken one's (model/readings/rules/skeleton.h), so that a breakage
 // shows as the line that it breaks. Lines are about what must stand where, not about values: a
 // breakage that leaves all of it in its place is said to have none.
-//   CHECKLIST  27 of 27 stand; none is about last_barrier           loops  CUDA
+//   CHECKLIST  27 of 27 ok; none is about last_barrier           loops  CUDA
 // Numbers are those of `gemmview loops` and of the CUDA text.
 #include "kernels/toolchain/emit_plan.h"
 #include "model/ir/notation/print.h"
@@ -96,7 +96,7 @@ static int rows_of(const Checklist *list, int row[SKELETON_LINES_MAX + SKELETON_
 static void draw_head(Canvas *canvas, Rect in, const Checklist *list) {
   const Skeleton *skeleton = list->skeleton;
   int col = canvas_text(canvas, in, 0, 1, STYLE_HEADER, "CHECKLIST");
-  col = canvas_printf(canvas, in, 0, col + 2, STYLE_TEXT, "%d of %d stand",
+  col = canvas_printf(canvas, in, 0, col + 2, STYLE_TEXT, "%d of %d ok",
                       skeleton->n - skeleton->n_bad, skeleton->n);
   if (checklist_no_line_about(list))
     canvas_printf(canvas, in, 0, col, STYLE_BAD, "; none is about %s", list->broken);

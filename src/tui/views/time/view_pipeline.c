@@ -485,6 +485,12 @@ static void open_loops(Session *session, const char *argument) {
     if (text->line[i].stmt && stmt_id(text->line[i].stmt) == stmt_id(here)) state->cursor = i;
 }
 
+static void open_barrier(Session *session, const char *argument) {
+  (void)argument;
+  view_show(session, view_find("memory"));
+  view_run(session, "picture", "barriers");
+}
+
 static void open_source(Session *session, const char *argument) {
   (void)argument;
   const Stmt *here = stmt_here(session);
@@ -504,10 +510,13 @@ static void pipeline_click(Session *session, int what, int value) {
   if (what == PIPELINE_SPOT_WAY) pipeline_go_way(session, value);
 }
 
-// Enter takes the breakage of the list, and else leads to the statement.
+// In the list of breakages the keys of time have no meaning: Enter takes one.
 static const char *pipeline_hint(const Session *session, const Action *action) {
   const PipelineOwn *own = own_of(session);
-  if (own->over == PIPELINE_WAYS && str_equal(action->name, "loops-here")) return "take it";
+  if (own->over == PIPELINE_WAYS) {
+    if (str_equal(action->name, "loops-here")) return "break it";
+    return str_equal(action->name, "breakages") ? "close" : NULL;
+  }
   if (own->plays && str_equal(action->name, "play")) return "pause";
   return action->label;
 }
@@ -575,6 +584,8 @@ static const Action actions[] = {
      "prove that every order is right, or step through the shortest harmful order; every-order off",
      pipeline_proof_show},
     {"loops-here", "Enter", "statement", NULL, "show the statement in the loops view", open_loops},
+    {"barrier-here", "r", NULL, NULL,
+     "show the mbarriers in the memory view: arrivals, waits, phases", open_barrier},
     {"source-here", "e", "source", NULL, "show the statement in the source view", open_source},
 };
 

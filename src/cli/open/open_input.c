@@ -282,13 +282,13 @@ static void give_unknown(const ArgGiver *g, const char *arg) {
 }
 
 // mem:BYTES[:zero|random|unwritten|unknown]
-static void give_memory(ArgGiver *g, const char *arg) {
+static bool read_memory(ArgGiver *g, const char *arg, uint64_t *address) {
   char *end = NULL;
   const long long bytes = strtoll(arg + 4, &end, 10);
   const char *how = *end == ':' ? end + 1 : "random";
   if (end == arg + 4 || (*end && *end != ':') || bytes < 1 || bytes > (1ll << 31)) {
     say(g, arg, "expected mem:BYTES[:zero|random|unwritten|unknown], with 1 to 2^31 bytes");
-    return;
+    return false;
   }
   static const struct {
     const char *name;
@@ -302,13 +302,35 @@ static void give_memory(ArgGiver *g, const char *arg) {
   while (c < n && !str_equal(how, contents[c].name)) c++;
   if (c == n) {
     say(g, arg, "expected zero, random, unwritten or unknown after the bytes");
-    return;
+    return false;
   }
   const PtxContent content = contents[c].content;
-  if (content == PTX_CONTENT_UNKNOWN && !takes_unknown(g, arg)) return;
+  if (content == PTX_CONTENT_UNKNOWN && !takes_unknown(g, arg)) return false;
+  *address =
+      content == PTX_CONTENT_GIVEN ? give_random(g, bytes) : give_buffer(g, bytes, NULL, content);
+  return true;
+}
+
+static void give_memory(ArgGiver *g, const char *arg) {
+  uint64_t address = 0;
+  if (takes_pointer(g, arg) && read_memory(g, arg, &address)) set_pointer(g, address);
+}
+
+// same:1, same:1+4096: the memory of an earlier argument, from 1 as in messages, or a part of it.
+static void give_same(ArgGiver *g, const char *arg) {
+  char *end = NULL;
+  const long long of = strtoll(arg + strlen("same:"), &end, 10);
+  const bool has = end > arg + strlen("same:") && of >= 1 && of <= g->index;
+  const OpenBuffer *buffer = has ? &g->buffers[of - 1] : NULL;
+  long long from = 0;
+  if (has && *end == '+') from = strtoll(end + 1, &end, 10);
+  if (!has || *end || buffer->bytes == 0 || from < 0 || from >= buffer->bytes) {
+    say(g, arg, "expected same:N or same:N+BYTES, where argument N stands before and has memory");
+    return;
+  }
   if (!takes_pointer(g, arg)) return;
-  set_pointer(g, content == PTX_CONTENT_GIVEN ? give_random(g, bytes)
-                                              : give_buffer(g, bytes, NULL, content));
+  set_pointer(g, buffer->address + (uint64_t)from);
+  g->buffers[g->index] = (OpenBuffer){buffer->address + (uint64_t)from, buffer->bytes - from};
 }
 
 static void give_file(ArgGiver *g, const char *arg) {
@@ -367,7 +389,61 @@ static int hex_digit(char c) {
   return letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : -1;
 }
 
-static void give_bytes(const ArgGiver *g, const char *arg) {
+// The pieces of a struct, by their offsets: "0=mem:16384", "16=64", "20=f32:1.5". A whole number
+// has four bytes, unless a type in front of it says otherwise; memory is a pointer of eight.
+static bool put_piece(ArgGiver *g, const char *piece, unsigned char *bytes, int64_t n) {
+  char *end = NULL;
+  const long long at = strtoll(piece, &end, 10);
+  if (end == piece || *end != '=' || at < 0 || at >= n) return false;
+  const char *value = end + 1;
+  uint64_t bits = 0;
+  int64_t size = 4;
+  if (str_starts(value, "mem:")) {
+    if (!read_memory(g, value, &bits)) return false;
+    size = 8;
+  } else {
+    const char *colon = strchr(value, ':');
+    const PtxType named = colon ? ptx_type_find(value, (int)(colon - value)) : PTX_U32;
+    const PtxFormat *format = named ? ptx_format_of(named) : NULL;
+    const char *number = colon ? colon + 1 : value;
+    if (!named || ptx_types[named].bits > 64) return false;
+    size = ptx_types[named].bits / 8;
+    bits = format ? ptx_float_round(format, (long double)strtod(number, &end), PTX_ROUND_NEAREST,
+                                    false)
+                  : (uint64_t)strtoll(number, &end, 0);
+    if (end == number || *end) return false;
+  }
+  if (size > n - at) return false;
+  memcpy(bytes + at, &bits, (size_t)size);
+  return true;
+}
+
+// bytes:56,0=mem:16384,16=64: what no piece names is zero.
+static void give_pieces(ArgGiver *g, const char *arg) {
+  const int64_t wanted = g->kernel->params[g->index].bytes;
+  unsigned char *bytes = arena_alloc(g->arena, (size_t)wanted + sizeof(uint64_t));
+  char *end = NULL;
+  bool ok = strtoll(arg + 6, &end, 10) == wanted;
+  for (const char *at = end; ok && *at;) {
+    const size_t n = strcspn(++at, ",");
+    ok = put_piece(g, arena_strndup(g->arena, at, n), bytes, wanted);
+    at += n;
+  }
+  if (ok)
+    ptx_machine_param(g->machine, g->index, bytes, wanted);
+  else
+    say(g, arg,
+        arena_printf(g->arena,
+                     "expected bytes:%lld,OFFSET=VALUE,…: a value is a number, TYPE:NUMBER or "
+                     "mem:BYTES",
+                     (long long)wanted));
+}
+
+static void give_bytes(ArgGiver *g, const char *arg) {
+  if (strchr(arg, ',')) {
+    give_pieces(g, arg);
+    return;
+  }
   const char *hex = arg + 6;
   const size_t n = strlen(hex);
   const int64_t wanted = g->kernel->params[g->index].bytes;
@@ -473,6 +549,8 @@ const OpenBuffer *open_give_args(Arena *arena, PtxMachine *machine, const PtxMod
       give_memory(&giver, args[i]);
     else if (str_equal(args[i], "unknown"))
       give_unknown(&giver, args[i]);
+    else if (str_starts(args[i], "same:"))
+      give_same(&giver, args[i]);
     else if (str_starts(args[i], "file:"))
       give_file(&giver, args[i]);
     else if (str_starts(args[i], "tma:"))

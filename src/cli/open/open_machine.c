@@ -73,8 +73,8 @@ static PtxMachine *make_recorded(OpenResult *r, const OpenRequest *given, OpenBl
   return r->buffers ? machine : NULL;
 }
 
-// A launch as far as it is known before anybody says it: threads by .reqntid, threads and shared memory
-// by the file that Triton leaves beside its PTX. True: it is one of Triton's.
+// A launch as far as it is known before anybody says it: threads by .reqntid, threads and shared
+// memory by the file that Triton leaves beside its PTX. True: it is one of Triton's.
 static bool settle_launch(OpenResult *r) {
   r->launch = (PtxLaunch){0};
   const bool of_triton = open_triton_launch(r->arena, r->path, &r->launch);

@@ -223,7 +223,7 @@ static void add_row(Asked *q, PtxTmem *tmem, int row, int cta) {
   double d[N_MAX];
   for (int n = 0; n < p->n; n++) {
     const int lane = lane_of(p, row, n), column = q->column + n % columns_of(p);
-    d[n] = q->adds ? ptx_type_value(p->d, tmem->bits[lane][column]) * q->scale : 0;
+    d[n] = q->adds && !p->unknown ? ptx_type_value(p->d, tmem->bits[lane][column]) * q->scale : 0;
   }
   for (int k = 0; k < p->k && !p->unknown; k++) {
     const double x = p->sign * q->a[k * rows + row];

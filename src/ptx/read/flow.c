@@ -2,7 +2,7 @@
 //
 // Post-dominators are found as Cooper, Harvey and Kennedy find dominators: blocks are gone through
 // from the end, and each one's is where the chains of its successors' meet, until nothing changes.
-#include "ptx/read/flow.h"
+#include "ptx/read/ptx_parse.h"
 
 #include "ptx/run/run.h"
 

@@ -8,7 +8,6 @@
 
 #include "base/str.h"
 #include "base/whole.h"
-#include "ptx/read/flow.h"
 #include "ptx/run/run.h"
 
 // A kernel takes 32,764 bytes of parameters. (PTX ISA, 5.2 "Parameter State Space", from sm_70 on.)

@@ -121,3 +121,6 @@ bool ptx_parse_operand(PtxParser *p, PtxInst *inst, PtxGroup *group);
 bool ptx_check_operands(PtxParser *p, PtxInst *inst, const char *name);
 // Adds an argument to the module's and returns its index.
 int ptx_add_arg(PtxParser *p, PtxArg arg);
+
+// flow.c: sets `first` and `rejoin` of every instruction.
+void ptx_flow(Arena *arena, PtxModule *module);

@@ -1,4 +1,4 @@
-// One warp's access, lane by lane: what run_mem.c and run_copy.c share.
+// One warp's access, lane by lane, and tensor maps: what the files of run_ share.
 #pragma once
 #include "ptx/run/run.h"
 
@@ -20,3 +20,20 @@ void ptx_atomic_bytes(PtxModifier logic, PtxType type, unsigned char *to, const 
                       int64_t bytes);
 // The copies that a lane issued so far have landed.
 void ptx_land_copies(PtxWarp *w, uint32_t lane);
+
+// ---- tensor maps: run_tensor.c, run_tensormap.c ------------------------------------------------
+
+enum { PTX_MAP_BYTES = 128 };
+
+struct PtxTensor {
+  unsigned char map[PTX_MAP_BYTES];
+  TmaBox box;
+  uint64_t address;
+  const Layout *layout;
+  struct PtxTensor *next;
+};
+
+// The tensor of a map that the launch brought; NULL: these bytes are none.
+const PtxTensor *ptx_tensor_of(const PtxMachine *m, const unsigned char *bytes);
+// The tensor of a map that the kernel made; NULL: these bytes are none, or *why says what is wrong.
+const PtxTensor *ptx_made_tensor(PtxMachine *m, const unsigned char *bytes, const char **why);

@@ -4,7 +4,6 @@
 // A map is 128 bytes that only the driver can write, so a tensor of the machine is found by them:
 // recorded ones, or bytes made here, which hold its number. A box is copied where it is issued, as
 // other bulk copies are (run_bulk.c).
-#include "ptx/run/run_tensor.h"
 #include "base/str.h"
 #include "ptx/run/run_access.h"
 #include "ptx/run/run_sync.h"

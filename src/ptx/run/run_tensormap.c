@@ -9,7 +9,6 @@
 #include "base/str.h"
 #include "ptx/run/run_access.h"
 #include "ptx/run/run_sync.h"
-#include "ptx/run/run_tensor.h"
 
 #define MADE_MAGIC UINT64_C(0x6564616d2070616d)
 enum { LAST_IN_UNITS = 85, UNIT = 16 };  // of PTX up to 8.5 strides may come in units of 16 bytes

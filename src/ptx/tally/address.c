@@ -3,7 +3,7 @@
 // Low bits begin as "everything is known to be 0" and are weakened until nothing changes: a
 // register that several instructions write has what they all have. PTX from compilers writes most
 // registers once, which is what makes roots worth while: %r7 = %r3 + 16 and [%r7+4] is [%r3+20].
-#include "ptx/tally/address.h"
+#include "ptx/tally/widen.h"
 
 #include "ptx/run/run.h"
 

@@ -7,7 +7,6 @@
 #include "ptx/tally/widen.h"
 
 #include "ptx/run/run.h"
-#include "ptx/tally/address.h"
 
 enum { RUN_MAX = 256, RUNS_MAX = 16 };
 

@@ -369,6 +369,23 @@ static int count_kind(const PtxKernel *k, PtxFindingKind kind) {
   return n;
 }
 
+// Of a generic address that stands where one of shared memory is wanted the low half counts, as
+// ThunderKittens hands one to tcgen05.alloc.
+START_TEST(test_a_generic_address_of_shared_memory) {
+  const PtxKernel k =
+      ptx_kernel_run(arena,
+                     ptx_kernel_text(arena,
+                                     "mov.u64 %rd1, s;\ncvta.shared.u64 %rd2, %rd1;\n"
+                                     "mad.wide.u32 %rd2, %t, 4, %rd2;\n"
+                                     "st.shared.u32 [%rd2+8], %t;\nld.shared.u32 %r1, "
+                                     "[%rd2+8];\nst.global.u32 [%o], %r1;"),
+                     NULL, 32, in);
+  ck_assert_int_eq(k.outcome, PTX_DONE);
+  ck_assert_int_eq(ptx_machine_findings(k.machine), 0);
+  for (uint32_t t = 0; t < 32; t++) ck_assert_uint_eq(k.out[t], t);
+}
+END_TEST
+
 // All lanes of a warp may initialize an mbarrier, each with the same count: it is one
 // initialization.
 START_TEST(test_a_whole_warp_initializes_an_mbarrier) {
@@ -675,6 +692,7 @@ Suite *suite_open_run(void) {
   tcase_add_test(tcase, test_wmma_multiplies_and_is_not_counted);
   tcase_add_test(tcase, test_registers_that_warps_ask_for);
   tcase_add_loop_test(tcase, test_the_least_is_never_above_the_count, 0, WIDTHS);
+  tcase_add_test(tcase, test_a_generic_address_of_shared_memory);
   tcase_add_test(tcase, test_a_whole_warp_initializes_an_mbarrier);
   tcase_add_test(tcase, test_findings_of_one_line_are_one);
   tcase_add_test(tcase, test_findings_of_lines_by_turns_are_one_each);

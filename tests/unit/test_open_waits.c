@@ -316,6 +316,12 @@ START_TEST(test_tensor_memory) {
                 f && f->text ? f->text : "");
   for (int t = 0; t < 128; t++)  // 16.0, 32.0
     ck_assert_uint_eq(k.out[t], (t < 8 ? 0x41800000u : 0x42000000u) + 1);
+  // An mbarrier lies in shared memory, whatever space the address is said to be of.
+  k = ptx_kernel_run(arena,
+                     ptx_kernel_text(arena, changed(tensor, "one.shared::cluster.b64 [s+4088]",
+                                                    "one.b64 [s+4088]")),
+                     NULL, 128, in);
+  ck_assert(k.outcome == PTX_DONE && ptx_machine_findings(k.machine) == 0);
   // Each warp reaches its own lanes, also by an address that says lane 0; that is told.
   k = ptx_kernel_run(
       arena, ptx_kernel_text(arena, changed(tensor, "shl.b32 %r8, %r20, 21;", "mov.u32 %r8, 0;")),

@@ -90,7 +90,9 @@ PtxPlace ptx_place(PtxMachine *m, int thread, PtxSpace *space, uint64_t address,
       }
   }
   switch (*space) {
-    case PTX_SPACE_SHARED:
+    case PTX_SPACE_SHARED:  // of a generic address only the low half counts: machine code has no
+                            // more
+      if (address - PTX_SHARED_WINDOW < PTX_WINDOW_BYTES) address -= PTX_SHARED_WINDOW;
       return in_shared(m, thread, address, bytes);
     case PTX_SPACE_LOCAL:
       return in_plane(&m->local, address, (uint64_t)m->local_bytes, bytes,

@@ -27,9 +27,13 @@ static int64_t place_of(PtxMachine *m, PtxWarp *w, const PtxInst *i, const PtxGr
                         uint32_t lane) {
   PtxAccess access;
   ptx_access_begin(m, w, i, 1u << lane, 8, true, g, &access);
-  const PtxSpace space = i->space == PTX_SPACE_GENERIC ? PTX_SPACE_GENERIC : PTX_SPACE_SHARED;
+  // Where generic is said and an offset is given, as ThunderKittens gives it to tcgen05.commit, it
+  // is one of shared memory: an mbarrier lies nowhere else.
+  const uint64_t address = ptx_access_address(m, w, g, lane);
+  const bool generic =
+      i->space == PTX_SPACE_GENERIC && address - PTX_SHARED_WINDOW < PTX_WINDOW_BYTES;
   const PtxPlace place =
-      ptx_access_lane(m, w, &access, lane, space, ptx_access_address(m, w, g, lane));
+      ptx_access_lane(m, w, &access, lane, generic ? PTX_SPACE_GENERIC : PTX_SPACE_SHARED, address);
   return place.bytes ? place.offset : -1;
 }
 

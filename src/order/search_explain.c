@@ -250,6 +250,14 @@ static const char *one_text(const Search *s, const SearchResult *r) {
   }
 }
 
+// One process writes in the background where its last writing is still under way: no barrier is
+// between a process and itself.
+static bool is_second_fill(const Search *s, const SearchResult *r) {
+  if (r->access[0] < 0 || r->access[1] < 0) return false;
+  const SearchAccess *a = &s->access[r->access[0]], *b = &s->access[r->access[1]];
+  return a->process == b->process && a->write && b->write;
+}
+
 void search_explain(Search *s, SearchResult *r) {
   static const char *const cure[SEARCH_FAULTS] = {
       [SEARCH_DEADLOCK] = "let exactly the expected arrivals come, in the phase that is waited for",
@@ -267,6 +275,8 @@ void search_explain(Search *s, SearchResult *r) {
       [SEARCH_GONE] = "let the cluster meet before a block ends",
       [SEARCH_IN_FLIGHT] = "wait for the work before the block ends"};
   r->cure = cure[r->fault];
+  if (r->fault == SEARCH_RACE && is_second_fill(s, r))
+    r->cure = "wait until what was written has landed and been read, then write again";
   r->root = r->fault == SEARCH_DEADLOCK ? deadlock_text(s, r)
             : r->access[1] >= 0         ? conflict_text(s, r)
                                         : one_text(s, r);

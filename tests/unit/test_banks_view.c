@@ -77,10 +77,10 @@ END_TEST
 
 // The sentence of explore's card stands here, too.
 START_TEST(an_access_says_why) {
-  keys("g j");
+  keys("g j j j");
   ck_assert_msg(
-      shows("Lanes are 32 bytes apart: the 8 lanes of a quarter-warp use 16 of the 32 banks"), "%s",
-      export_text(arena, canvas));
+      shows("Lanes are 32 bytes apart: the 8 lanes of a quarter-warp use 16 of the 32 banks"),
+      "%.1200s", export_text(arena, canvas));
   while (session_idle(session)) {
   }
   drive_frame(session, canvas);
@@ -91,7 +91,7 @@ END_TEST
 START_TEST(a_conflict_leads_to_the_solver) {
   keys("j Enter");
   ck_assert_int_eq(session->at.view, view_find("swizzle"));
-  ck_assert_msg(shows("bound"), "%s", export_text(arena, canvas));
+  ck_assert_msg(shows("bound"), "%.1200s", export_text(arena, canvas));
 }
 END_TEST
 
@@ -171,7 +171,7 @@ START_TEST(a_debugger_s_addresses_are_pasted) {
   paste(
       "$3 = (@generic float * @local [32]) {0x7fffd9000400 <row>, 0x7fffd9000480 <row+128> "
       "<repeats 31 times>}");
-  ck_assert_msg(shows("2-WAY  2 wavefronts, ideal 1"), "%s", export_text(arena, canvas));
+  ck_assert_msg(shows("2-WAY  2 wavefronts, ideal 1"), "%.1200s", export_text(arena, canvas));
   Str lines = str_new(arena);
   for (int lane = 0; lane < BANK_LANES; lane++)
     str_printf(&lines, "lane %d: 0x%llx\n", lane, 0x7f3f4c000000ULL + 128ULL * (unsigned)lane);

@@ -9,6 +9,7 @@
 #include "tui/frame/drive.h"
 #include "tui/frame/explorer.h"
 #include "tui/frame/palette.h"
+#include "tui/frame/pins.h"
 #include "tui/frame/view.h"
 
 Suite *suite_fragments_view(void);
@@ -81,8 +82,8 @@ START_TEST(an_element_leads_to_its_slab) {
   drive_keys(session, canvas, "Enter", &diags);
   ck_assert_int_eq(session->at.view, view_find("tiles"));
   ck_assert_msg(shows("A[5][3]") && shows("warp 0 lane 21: a[0, 1], r0 high") &&
-                    shows("A_s[5, 3] byte 726 bank 21"),
-                "%s", export_text(arena, canvas));
+                    shows("A_s[0, 5, 3] byte 726 bank 21"),
+                "%.1200s", export_text(arena, canvas));
 }
 END_TEST
 
@@ -124,6 +125,7 @@ START_TEST(every_atom_fits_or_scrolls) {
   static const int sizes[][2] = {{40, 120}, {60, 200}};
   for (int s = 0; s < 2; s++) {
     canvas_resize(canvas, sizes[s][0], sizes[s][1]);
+    pins_none(session);
     for (int i = 0; i < atom_count; i++) {
       view_run(session, "atom", atom_table[i].name);
       view_run(session, "lane", "29");

@@ -18,6 +18,7 @@
 #include "tui/canvas/utf8.h"
 #include "tui/frame/drive.h"
 #include "tui/frame/explorer.h"
+#include "tui/frame/pins.h"
 #include "tui/frame/view.h"
 #include "tui/views/time/pipeline.h"
 
@@ -130,6 +131,7 @@ static void show(const Ladder *ladder, const Rung *rung, int size) {
   ck_assert_msg(session != NULL, "%s", diags_text(property_arena, &diags));
   canvas = canvas_new(property_arena, sizes[size][0], sizes[size][1], false);
   view_show(session, view_find("pipeline"));
+  pins_none(session);
   drive_frame(session, canvas);
 }
 

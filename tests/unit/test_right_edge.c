@@ -11,6 +11,7 @@
 #include "tui/canvas/export.h"
 #include "tui/frame/drive.h"
 #include "tui/frame/explorer.h"
+#include "tui/frame/pins.h"
 #include "tui/frame/view.h"
 
 enum { FIRST_COLS = 60, LAST_COLS = 130, ROWS = 30, WIDE_ROWS = 60, WIDE_COLS = 200 };
@@ -77,6 +78,7 @@ static bool is_cut(const char *words, const char *text) {
 static void check_view(Arena *arena, Session *session, int view) {
   Canvas *wide = canvas_new(arena, WIDE_ROWS, WIDE_COLS, false);
   view_show(session, view);
+  pins_none(session);
   drive_frame(session, wide);
   const char *words = words_of(arena, wide);
   Canvas *canvas = canvas_new(arena, ROWS, LAST_COLS, false);

@@ -103,6 +103,7 @@ START_TEST(the_order_of_rungs_is_the_recorded_one) {
     const Recorded *recorded = read(files.paths[i]);
     const Pairs pairs = compare_all(recorded, &reversed);
     const int all = pairs.in_order + pairs.tied + pairs.reversed;
+    if (!all) continue;  // no two rungs of one problem
     str_printf(&out, "%s: %d pairs in order, %d tied, %d reversed\n%s", recorded->ladder,
                pairs.in_order, pairs.tied, pairs.reversed, reversed.text);
     ck_assert_msg(pairs.reversed * 8 <= all, "%s: %d of %d pairs", recorded->ladder, pairs.reversed,

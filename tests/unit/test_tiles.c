@@ -12,6 +12,7 @@
 #include "model/ir/role.h"
 #include "tui/canvas/export.h"
 #include "tui/frame/drive.h"
+#include "tui/frame/pins.h"
 #include "tui/views/places/grid_view.h"
 #include "tui/views/program/explore.h"
 
@@ -257,9 +258,11 @@ static int cells_of(Style style) {
 
 // On a large screen every wave has a colour beside its digit, and the legend says which and whose.
 START_TEST(waves_have_colours_where_there_is_room) {
+  canvas_resize(canvas, 24, 80);
   show("grid");
   ck_assert_int_eq(cells_of(style_address(1)), 0);
   canvas_resize(canvas, 40, 120);
+  pins_none(session);
   drive_frame(session, canvas);
   for (int wave = 0; wave < 4; wave++) ck_assert_int_gt(cells_of(style_address(wave)), 100);
   ck_assert(sees(" 1  0–263 "));

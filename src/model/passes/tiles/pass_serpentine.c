@@ -11,8 +11,8 @@
 //
 // Why, multiply-adds: along a row a[m] stays in the operand cache, and two registers are read. At
 // the turn b[n] stays there. Row by row, the first multiply-add of a row reads three registers,
-// and takes a clock more where all three lie in one of the two banks: 9 % of the clocks of rung
-// block_order.
+// and takes a clock more where all three lie in one of the two banks: by the clock 9 % of rung
+// block_order and 3 % of rung banks. H200, f32 at 4096³: 50.1 and 50.6 TFLOP/s.
 //
 // Worked example, atoms of FM = 4, FN = 2: (0,0) (1,0) (2,0) (3,0) (3,1) (2,1) (1,1) (0,1); cells
 // of FM = 2, FN = 4: (0,0) (0,1) (0,2) (0,3) (1,3) (1,2) (1,1) (1,0).

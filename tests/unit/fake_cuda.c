@@ -327,13 +327,25 @@ static int fake_launch(void *function, unsigned grid_x, unsigned grid_y, unsigne
   kernel->run(parameters);
   return 0;
 }
+static int early_launches;
+int fake_cuda_early_launches(void) { return early_launches; }
+
+static bool fake_accepts(const CuLaunchConfig *config, const CuLaunchAttribute *attribute) {
+  if (attribute->id == CU_ATTRIBUTE_PROGRAMMATIC_SERIALIZATION) {
+    early_launches += attribute->value.flag;
+    return true;
+  }
+  return attribute->id == CU_ATTRIBUTE_CLUSTER_DIMENSION &&
+         config->grid_x % attribute->value.cluster.x == 0 &&
+         config->grid_y % attribute->value.cluster.y == 0 &&
+         config->grid_z % attribute->value.cluster.z == 0;
+}
+
 static int fake_launch_ex(const CuLaunchConfig *config, void *function, void **parameters,
                           void **extra) {
-  const CuLaunchAttribute *attribute = config->attributes;
-  if (config->n_attributes != 1 || attribute->id != CU_ATTRIBUTE_CLUSTER_DIMENSION ||
-      config->grid_x % attribute->value.cluster.x || config->grid_y % attribute->value.cluster.y ||
-      config->grid_z % attribute->value.cluster.z)
-    return 1;
+  for (unsigned i = 0; i < config->n_attributes; i++)
+    if (!fake_accepts(config, &config->attributes[i])) return 1;
+  if (config->n_attributes == 0) return 1;
   return fake_launch(function, config->grid_x, config->grid_y, config->grid_z, config->block_x,
                      config->block_y, config->block_z, config->smem_bytes, config->stream,
                      parameters, extra);

@@ -19,6 +19,8 @@ void fake_cuda_add_kernel(const char *name, void (*run)(void **parameters));
 
 // Blocks along x of its last launch.
 int64_t fake_cuda_grid(const char *name);
+// Launches that asked for programmatic serialization, in this process.
+int fake_cuda_early_launches(void);
 
 // What the driver tells of an attribute (CU_DEVICE_…), until the next install.
 void fake_cuda_set_attribute(int attribute, int value);

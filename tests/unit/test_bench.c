@@ -277,6 +277,11 @@ START_TEST(test_many_kernels) {
   BenchResult *result = run_plans(plan, NULL, &quick);
   ck_assert_msg(result->ok, "%s %s", result->error, result->entries[0].error);
   ck_assert_double_eq_tol(result->entries[0].time.median_ns, 110e3, 100);
+  ck_assert_int_eq(fake_cuda_early_launches(), 0);
+  plan->kernels[1].dependent = true;  // beside the dimensions of its cluster
+  result = run_plans(plan, NULL, &quick);
+  ck_assert_msg(result->ok, "%s %s", result->error, result->entries[0].error);
+  ck_assert_int_gt(fake_cuda_early_launches(), 8);
 }
 END_TEST
 

@@ -34,6 +34,10 @@ static const struct {
     {"f32", "M=512,N=512,K=512,FM=4,FN=4,STAGE=11", true},
     {"f16_partials",
      "M=512,N=512,K=512,ATOM_KIND=mma_m16n8k16_f16,STAGE=11,SPLITK=2,ATOMIC_FREE_SPLITK=1", true},
+    {"f16_early",
+     "M=512,N=512,K=512,ATOM_KIND=mma_m16n8k16_f16,STAGE=11,SPLITK=2,ATOMIC_FREE_SPLITK=1,"
+     "DEPENDENT_LAUNCH=1",
+     true},
     {"f16_sums", "M=512,N=512,K=512,ATOM_KIND=mma_m16n8k16_f16,ACC=f16,A_COL=1", false},
     {"bf16", "M=512,N=512,K=512,ATOM_KIND=mma_m16n8k16_bf16,B_COL=1", false},
     {"tf32", "M=8192,N=8192,K=8192,ATOM_KIND=mma_m16n8k8_tf32,ALPHA=1", false},

@@ -71,10 +71,11 @@ START_TEST(test_a_pass_runs_for_each_product_or_once) {
 }
 END_TEST
 
-// What fuses two products, or fetches for each of them, has no meaning for one that is there twice.
+// A pass that fuses two products, or fetches for each of them, has no meaning for one that is there
+// twice; one that works on kernels does not see products.
 static bool is_of_two(const Pass *pass) {
   static const char of_two[] =
-      " tile_rows fuse eager_kv longest_first keep_queries warp_specialize ";
+      " tile_rows fuse eager_kv longest_first keep_queries warp_specialize dependent_launch ";
   return strstr(of_two, arena_printf(arena, " %s ", pass->name)) != NULL;
 }
 

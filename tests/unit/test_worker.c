@@ -210,7 +210,7 @@ static const struct {
     {"garbage", "value"},
     {"{\"type\":\"done\",\"id\":1}", "never sends"},
     {"{\"type\":\"compile\",\"id\":5,\"plan\":{},\"want\":\"ptx\"}", "cuda"},
-    {"{\"type\":\"hello\",\"protocol\":1,\"version\":\"x\"}", "protocol 10"},
+    {"{\"type\":\"hello\",\"protocol\":1,\"version\":\"x\"}", "protocol 11"},
 };
 
 START_TEST(test_bad_lines_are_answered) {

@@ -3,7 +3,7 @@
 // A plan's kernels are launched in order on one stream, so the second sees what the first stored:
 // split-K's zero kernel, then the adds. Shared memory beyond 48 KiB must be asked for by attribute;
 // it is asked for whenever a plan has dynamic shared memory, since static and dynamic count
-// together. A plan with clusters goes through cuLaunchKernelEx, everything else through
+// together. Clusters and dependent kernels go through cuLaunchKernelEx, everything else through
 // cuLaunchKernel, which every driver has. Both copy an argument when it is launched, so a tensor
 // map is passed like a pointer: by the address of its value.
 //
@@ -46,15 +46,25 @@ static bool takes(const PlanKernel *kernel, PlanArg arg) {
   return false;
 }
 
-// The launch of a kernel with clusters; the attribute is the caller's, and has to live as long.
-static CuLaunchConfig cluster_launch(const Gpu *gpu, const GpuProgram *program, int i,
-                                     CuLaunchAttribute *attribute) {
+enum { ATTRIBUTES_MAX = 2 };
+
+// The launch of a kernel with clusters, or of a dependent one; the attributes are the caller's, and
+// have to live as long.
+static CuLaunchConfig extended_launch(const Gpu *gpu, const GpuProgram *program, int i,
+                                      CuLaunchAttribute attributes[ATTRIBUTES_MAX]) {
   const PlanKernel *kernel = &program->plan->kernels[i];
-  memset(attribute, 0, sizeof *attribute);
-  attribute->id = CU_ATTRIBUTE_CLUSTER_DIMENSION;
-  attribute->value.cluster.x = (unsigned)(kernel->cluster[0] > 1 ? kernel->cluster[0] : 1);
-  attribute->value.cluster.y = (unsigned)(kernel->cluster[1] > 1 ? kernel->cluster[1] : 1);
-  attribute->value.cluster.z = (unsigned)(kernel->cluster[2] > 1 ? kernel->cluster[2] : 1);
+  unsigned n = 0;
+  memset(attributes, 0, ATTRIBUTES_MAX * sizeof *attributes);
+  if (gpu_cluster_blocks(kernel) > 1) {
+    CuLaunchAttribute *attribute = &attributes[n++];
+    attribute->id = CU_ATTRIBUTE_CLUSTER_DIMENSION;
+    attribute->value.cluster.x = (unsigned)(kernel->cluster[0] > 1 ? kernel->cluster[0] : 1);
+    attribute->value.cluster.y = (unsigned)(kernel->cluster[1] > 1 ? kernel->cluster[1] : 1);
+    attribute->value.cluster.z = (unsigned)(kernel->cluster[2] > 1 ? kernel->cluster[2] : 1);
+  }
+  if (kernel->dependent)
+    attributes[n++] =
+        (CuLaunchAttribute){.id = CU_ATTRIBUTE_PROGRAMMATIC_SERIALIZATION, .value.flag = 1};
   return (CuLaunchConfig){
       .grid_x = (unsigned)program->grid_x[i],
       .grid_y = (unsigned)kernel->grid[1],
@@ -64,8 +74,8 @@ static CuLaunchConfig cluster_launch(const Gpu *gpu, const GpuProgram *program, 
       .block_z = (unsigned)kernel->block[2],
       .smem_bytes = (unsigned)kernel->smem_bytes,
       .stream = gpu->stream,
-      .attributes = attribute,
-      .n_attributes = 1,
+      .attributes = attributes,
+      .n_attributes = n,
   };
 }
 
@@ -73,11 +83,11 @@ static CuLaunchConfig cluster_launch(const Gpu *gpu, const GpuProgram *program, 
 static bool settle_clusters(Gpu *gpu, GpuProgram *program, int i) {
   const int together = gpu_cluster_blocks(&program->plan->kernels[i]);
   int64_t *grid = &program->grid_x[i];
-  CuLaunchAttribute attribute;
+  CuLaunchAttribute attributes[ATTRIBUTES_MAX];
   int clusters = 0;
   *grid = max64(*grid - *grid % together, together);
   if (together == 1 || !gpu->cuda->cuOccupancyMaxActiveClusters) return true;
-  const CuLaunchConfig config = cluster_launch(gpu, program, i, &attribute);
+  const CuLaunchConfig config = extended_launch(gpu, program, i, attributes);
   int status = gpu->cuda->cuOccupancyMaxActiveClusters(&clusters, program->functions[i], &config);
   if (!gpu_check(gpu, status, "cuOccupancyMaxActiveClusters")) return false;
   if (clusters < 1)
@@ -142,10 +152,12 @@ static bool settle_stamps(Gpu *gpu, GpuProgram *program, int i) {
                    "stamps");
 }
 
-static bool allow_clusters(Gpu *gpu, const PlanKernel *kernel, void *function) {
-  if (gpu_cluster_blocks(kernel) == 1) return true;
+static bool allow_extended(Gpu *gpu, const PlanKernel *kernel, void *function) {
+  const bool clusters = gpu_cluster_blocks(kernel) > 1;
+  if (!clusters && !kernel->dependent) return true;
   if (!gpu->cuda->cuLaunchKernelEx)
-    return gpu_refuse(gpu, "%s: this driver does not launch clusters", kernel->name);
+    return gpu_refuse(gpu, "%s: this driver does not launch %s", kernel->name,
+                      clusters ? "clusters" : "dependent kernels");
   return gpu_cluster_blocks(kernel) <= PORTABLE_CLUSTER ||
          gpu_check(gpu, gpu->cuda->cuFuncSetAttribute(function, CU_FUNC_NON_PORTABLE_CLUSTER, 1),
                    "cuFuncSetAttribute");
@@ -173,7 +185,7 @@ static bool prepare_kernel(Gpu *gpu, GpuProgram *program, int i) {
           cuda->cuFuncSetAttribute(*function, CU_FUNC_MAX_DYNAMIC_SMEM, (int)kernel->smem_bytes),
           "cuFuncSetAttribute"))
     return false;
-  return allow_clusters(gpu, kernel, *function) && settle_grid(gpu, program, i) &&
+  return allow_extended(gpu, kernel, *function) && settle_grid(gpu, program, i) &&
          settle_stamps(gpu, program, i);
 }
 
@@ -199,9 +211,13 @@ void gpu_unload(Gpu *gpu, GpuProgram *program) {
   for (int arg = 0; arg < LAUNCH_ARGS; arg++) gpu_release(gpu, &program->made[arg]);
 }
 
-static bool launch_cluster(Gpu *gpu, const GpuProgram *program, int i, void **parameters) {
-  CuLaunchAttribute attribute;
-  const CuLaunchConfig config = cluster_launch(gpu, program, i, &attribute);
+static bool is_extended(const PlanKernel *kernel) {
+  return gpu_cluster_blocks(kernel) > 1 || kernel->dependent;
+}
+
+static bool launch_extended(Gpu *gpu, const GpuProgram *program, int i, void **parameters) {
+  CuLaunchAttribute attributes[ATTRIBUTES_MAX];
+  const CuLaunchConfig config = extended_launch(gpu, program, i, attributes);
   void *function = program->functions[i];
   return gpu_check(gpu, gpu->cuda->cuLaunchKernelEx(&config, function, parameters, NULL),
                    "cuLaunchKernelEx");
@@ -226,8 +242,8 @@ bool gpu_launch(Gpu *gpu, GpuProgram *program) {
     void *parameters[PLAN_MAX_ARGS];
     for (int a = 0; a < kernel->n_args; a++) parameters[a] = values[kernel->args[a]];
     void *function = program->functions[i];
-    bool ok = gpu_cluster_blocks(kernel) > 1
-                  ? launch_cluster(gpu, program, i, parameters)
+    bool ok = is_extended(kernel)
+                  ? launch_extended(gpu, program, i, parameters)
                   : gpu_check(gpu,
                               gpu->cuda->cuLaunchKernel(
                                   function, (unsigned)program->grid_x[i], (unsigned)kernel->grid[1],

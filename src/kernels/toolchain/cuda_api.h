@@ -15,7 +15,12 @@ typedef struct CuUuid {
   unsigned char bytes[16];
 } CuUuid;
 
-enum { CU_ATTRIBUTE_COOPERATIVE = 2, CU_ATTRIBUTE_CLUSTER_DIMENSION = 4 };  // of a launch
+// Of a launch.
+enum {
+  CU_ATTRIBUTE_COOPERATIVE = 2,
+  CU_ATTRIBUTE_CLUSTER_DIMENSION = 4,
+  CU_ATTRIBUTE_PROGRAMMATIC_SERIALIZATION = 6
+};
 
 typedef struct CuLaunchAttribute {
   int id;

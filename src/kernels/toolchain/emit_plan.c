@@ -56,6 +56,7 @@ static PlanArg plan_map(Plan *plan, const Program *program, const EmitArg *arg) 
 static PlanKernel plan_kernel(Plan *plan, const Program *program, const EmitKernel *from) {
   PlanKernel kernel = {.name = from->name,
                        .grid = {from->n_blocks, 1, 1},
+                       .dependent = from->dependent,
                        .persistent = from->persistent,
                        .block = {(int)from->n_threads, 1, 1},
                        .cluster = {from->cluster > 1 ? (int)from->cluster : 0, 0, 0},

@@ -7,7 +7,7 @@
 //    "heads":0,"causal":false,"a_col_major":false,"b_col_major":false,"factor_tiles":false,"workspace_bytes":[0,0,0,0],"maps":[{"buffer":"B",
 //    "type":"f32","columns":32,"rows":16,"box_columns":32,"box_rows":8,"swizzle_bits":3}],
 //    "tile_m":16,"tile_n":16,"traced":0,"tolerance":0,"kernels":[{"name":"gemm",
-//    "grid":[2,4,1],"persistent":false,"block":[16,16,1],"cluster":[1,1,1],
+//    "grid":[2,4,1],"dependent":false,"persistent":false,"block":[16,16,1],"cluster":[1,1,1],
 //    "smem_bytes":0,"blocks_per_sm":0,"args":["A","map_0","C"]}]}
 //
 // All keys must be there: a plan is written by this file and by nothing else, so an absent key
@@ -392,6 +392,7 @@ static const Record map_record = {map_fields, sizeof map_fields / sizeof *map_fi
 static const RecordField kernel_fields[] = {
     FIELD(PlanKernel, name, RECORD_TEXT),
     {.key = "grid", .kind = RECORD_INT64S, .offset = offsetof(PlanKernel, grid), .max = 3},
+    FIELD(PlanKernel, dependent, RECORD_BOOL),
     FIELD(PlanKernel, persistent, RECORD_BOOL),
     {.key = "block", .kind = RECORD_INTS, .offset = offsetof(PlanKernel, block), .max = 3},
     {.key = "cluster", .kind = RECORD_INTS, .offset = offsetof(PlanKernel, cluster), .max = 3},

@@ -20,7 +20,7 @@
 #include "base/str.h"
 
 enum {
-  PROTOCOL_VERSION = 10,
+  PROTOCOL_VERSION = 11,
   PROTOCOL_LINE_MAX = 64 * 1024 * 1024,  // bytes; a longer line is an error
   PROTOCOL_HEARTBEAT_MS = 5000
 };

@@ -123,6 +123,13 @@ bool break_first_barrier(Program *program) {
   return drop_nth(&program_main_kernel(program)->body, OP_BARRIER, &n);
 }
 
+bool break_grid_wait(Program *program) {
+  bool dropped = false;
+  for (int i = 0; i < program->n_kernels; i++)
+    dropped |= breakage_drop_all(&program->kernel[i].body, OP_GRID_WAIT, ROLE_COUNT);
+  return dropped;
+}
+
 bool break_last_barrier(Program *program) { return breakage_drop_last(program, OP_BARRIER); }
 
 bool break_wait(Program *program) {

@@ -107,6 +107,7 @@ static void start_warp(Machine *m, Warp *w, bool first_block) {
   int64_t left = launch->block_threads - (int64_t)w->place * LANES;
   w->alive = w->active = left >= LANES ? UINT32_MAX : (1u << left) - 1;
   w->state = WARP_RUNNABLE;
+  w->is_early = m->kernel > 0 && m->program->kernel[m->kernel].dependent;
   w->pc = w->depth = w->n_copies = w->n_stores = 0;
   start_registers_of(m, w);
   if (w->tensor) tensor_start(m, w);
@@ -236,6 +237,7 @@ static void run_exit(Machine *m, Warp *w) {
 static void run_warp(Machine *m, Warp *w) {
   int64_t limit = m->options->step_limit > 0 ? m->options->step_limit : (int64_t)1 << 31;
   interp_at_rank(m, w->rank);
+  m->is_early = w->is_early;
   while (w->state == WARP_RUNNABLE && !m->stopped) {
     const Code *code = &m->code->code[w->pc++];
     if (++m->steps > limit) {
@@ -271,6 +273,7 @@ static void run_warp(Machine *m, Warp *w) {
     }
     if (traced) trace_end(m, w, code);
   }
+  m->is_early = false;
 }
 
 // ---- blocks that run together -------------------------------------------------------------------

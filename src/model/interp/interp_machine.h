@@ -150,6 +150,7 @@ typedef struct Warp {
   WarpState state;
   int barrier;  // the number of the barrier that it waits at
   int pc;
+  bool is_early;  // the kernel in front may still run
   uint32_t alive, active;
   int depth;
   uint32_t saved[IF_DEPTH_MAX];
@@ -212,6 +213,7 @@ struct Machine {
   int claimer;               // by which warp; -1: it has not
   const KernelCode *code;
   uint32_t epoch, block_first, kernel_first, run_first;
+  bool is_early;       // the warp under way has not waited for the kernel in front
   uint32_t joined;     // the epoch in which all threads that run together last met
   bool has_clocks;     // only then is there more to an order than that
   int n_clocks;        // of warps, then of agents, then of stores
@@ -513,6 +515,8 @@ bool shadow_send(Machine *machine, const Memory *memory, int64_t at, const Touch
 void shadow_sent(const Memory *memory, int64_t at, const Touch *now);
 // Whether `then` is over when `now` happens, both in the same block.
 bool shadow_ordered(const Machine *machine, const Touch *then, const Touch *now);
+// A thread that has not waited for the kernel in front asks for what is there.
+void shadow_check_early(Machine *machine, const Memory *memory, int64_t at, const Touch *now);
 // Whether anything was written there in this run (global) or block (shared).
 bool shadow_is_written(const Machine *machine, const Memory *memory, int64_t at);
 
@@ -528,6 +532,11 @@ void watch_op(const Machine *machine, const Warp *warp, const Code *code);
 void watch_landing(const Machine *machine, const Code *code, const Mbar *bar);
 
 // ---- findings (interp_report.c) -----------------------------------------------------------------
+
+// A thread of a dependent kernel that touches what an earlier kernel wrote, and has not waited for
+// the end of that kernel.
+void interp_report_early(Machine *machine, const Memory *memory, const Shadow *shadow,
+                         const Touch *now);
 
 // `lane` may be -1; `offset` is an element of `buffer` (NULL: none).
 void interp_report(Machine *machine, FindingKind kind, const Warp *warp, int lane, const Stmt *stmt,

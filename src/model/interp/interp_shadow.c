@@ -167,6 +167,22 @@ static bool against_recent(Machine *machine, const Memory *memory, const Shadow 
                     against(machine, memory, shadow, &recent->other, now, first));
 }
 
+// A thread of a kernel that is launched early, and has not waited for the kernel in front: all that
+// an earlier kernel wrote may still be under way.
+static void against_kernel_before(Machine *machine, const Memory *memory, const Shadow *shadow,
+                                  const Touch *now) {
+  if (is_shared(memory)) return;
+  const Recent *adds = adds_of(memory, shadow);
+  const uint32_t stored = shadow->write.epoch, added = adds ? adds->latest.epoch : 0;
+  const uint32_t written = added > stored ? added : stored;
+  if (written >= machine->run_first && written < machine->kernel_first)
+    interp_report_early(machine, memory, shadow, now);
+}
+
+void shadow_check_early(Machine *machine, const Memory *memory, int64_t at, const Touch *now) {
+  if (memory->shadow) against_kernel_before(machine, memory, first_of(memory, at), now);
+}
+
 static void read_against_all(Machine *machine, const Memory *memory, const Shadow *shadow,
                              const Touch *now, uint32_t first) {
   if (in_flight(shadow, first))
@@ -179,6 +195,7 @@ static void read_against_all(Machine *machine, const Memory *memory, const Shado
 // and nobody adds atomically.
 static inline bool read_granule(Machine *machine, const Memory *memory, Shadow *shadow,
                                 const Touch *now) {
+  if (machine->is_early) against_kernel_before(machine, memory, shadow, now);
   uint32_t first = first_epoch(machine, memory);
   const Recent *adds = adds_of(memory, shadow);
   if (shadow->in_flight || unordered(machine, &shadow->write, now, first) ||
@@ -198,6 +215,7 @@ bool shadow_read(Machine *machine, const Memory *memory, int64_t at, const Touch
 
 static bool read_granule_async(Machine *machine, const Memory *memory, Shadow *shadow,
                                const Touch *now, const Touch *reader) {
+  if (machine->is_early) against_kernel_before(machine, memory, shadow, now);
   uint32_t first = first_epoch(machine, memory);
   if (in_flight(shadow, first))
     interp_report_conflict(machine, FINDING_MISSING_WAIT, memory, shadow, &shadow->write, now);
@@ -255,6 +273,7 @@ static void write_against_all(Machine *machine, const Memory *memory, const Shad
 
 static void write_granule(Machine *machine, const Memory *memory, Shadow *shadow, const Touch *now,
                           bool in_background) {
+  if (machine->is_early) against_kernel_before(machine, memory, shadow, now);
   write_against_all(machine, memory, shadow, now);
   shadow->write = *now;
   shadow->in_flight = in_background;
@@ -266,6 +285,7 @@ void shadow_write(Machine *machine, const Memory *memory, int64_t at, const Touc
 }
 
 static bool add_granule(Machine *machine, const Memory *memory, Shadow *shadow, const Touch *now) {
+  if (machine->is_early) against_kernel_before(machine, memory, shadow, now);
   uint32_t first = first_epoch(machine, memory);
   if (!against(machine, memory, shadow, &shadow->write, now, first))
     against_readers(machine, memory, shadow, now, first);

@@ -59,6 +59,7 @@ typedef struct Kernel {
   Stmt *body;
   KnobId knob;
   int min_blocks;  // blocks an SM shall have room for; 0: not said
+  bool dependent;  // launched while the kernel in front of it still runs, for whose end it waits
   int n_roles;     // 0: all warps do the same
   const WarpRole *role[ROLES_MAX];
 } Kernel;

@@ -56,6 +56,11 @@ static void run_barrier(Machine *m, Warp *w, const Code *code) {
   w->state = WARP_AT_BARRIER;
 }
 
+static void run_grid_wait(Machine *m, Warp *w, const Code *code) {
+  (void)code;
+  if (w->active == w->alive) w->is_early = m->is_early = false;
+}
+
 static void run_cluster_barrier(Machine *m, Warp *w, const Code *code) {
   run_barrier(m, w, code);
   w->barrier = INTERP_CLUSTER_BARRIER;
@@ -250,6 +255,20 @@ static void emit_mbar_fence(Emitter *emitter, const Op *op) {
   emitter_line(emitter, "%s();", emit_given(emitter, &fence_inits));
 }
 
+// "griddepcontrol.wait causes the executing thread to wait until all prerequisite grids in flight
+// have completed and all the memory operations from the prerequisite grids are performed and made
+// visible to the current grid" (PTX ISA 9.0, griddepcontrol).
+static const PreludeText grid_wait = {
+    "wait_for_kernel_before",
+    "// The kernel launched in front of this one has ended, and what it wrote can be read.\n"
+    "__device__ __forceinline__ void wait_for_kernel_before() {\n"
+    "  asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");\n}\n"};
+
+static void emit_grid_wait(Emitter *emitter, const Op *op) {
+  (void)op;
+  emitter_line(emitter, "%s();", emit_given(emitter, &grid_wait));
+}
+
 static void emit_mbar_expect(Emitter *emitter, const Op *op) {
   emit_mbarrier(emitter, op, PRELUDE_MBARRIER_EXPECT, number_text(emitter, op->bytes));
 }
@@ -307,6 +326,7 @@ static const char *const help_of_wait[ROLE_COUNT + 1] = {
         "wait until the other consumer has issued all products of the tile before; the first tile "
         "does not wait"};
 
+const OpRules rules_GRID_WAIT = {.text = {.write = emit_grid_wait}, {.run = run_grid_wait}};
 const OpRules rules_BARRIER = {.text = {.write = emit_barrier},
                                {.run = run_barrier, .fault = barrier_fault}};
 const OpRules rules_CLUSTER_BARRIER = {.text = {.write = emit_cluster_barrier},

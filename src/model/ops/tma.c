@@ -120,6 +120,16 @@ static Mbar *counting_bar(Machine *m, const Warp *w, const Code *code) {
   return bar;
 }
 
+// Of a box that is asked for early, the first element stands for all: one kernel wrote them.
+static void check_corner(Machine *m, const BoxCopy *copy, const Buffer *from, const Touch *now) {
+  const int fast = buffer_fast_dimension(from), slow = buffer_slow_dimension(from);
+  const int64_t f = copy->corner[fast], s = copy->corner[slow];
+  if (f < 0 || f >= from->dim[fast] || s < 0 || s >= from->dim[slow]) return;
+  const int64_t at =
+      buffer_matrix_begin(from, copy->corner) + s * from->stride[slow] + f * from->stride[fast];
+  shadow_check_early(m, &m->memory[from->id], at, now);
+}
+
 // Asks for a box in the memory of the block at hand. Whatever it will overwrite must be over and
 // done with.
 static void ask_here(Machine *m, const Warp *w, const Code *code) {
@@ -142,6 +152,7 @@ static void ask_here(Machine *m, const Warp *w, const Code *code) {
                     .land = land};
   for (int d = 0; d < op->src.buffer->rank; d++)
     copy->corner[d] = interp_scalar(w, &code->corner[d]);
+  if (m->is_early) check_corner(m, copy, op->src.buffer, &now);
   if (m->async != INTERP_EARLY) return;
   land(m, copy);
   m->n_boxes--;

@@ -14,6 +14,10 @@
 #include "model/passes/pass.def"
 #undef PASS
 
+// Whether the program has several kernels: parts to add, parts of fp32, attention that is not
+// fused.
+bool schedule_has_kernels(const Schedule *schedule);
+
 // The kind of a problem before any pass (pipeline.c).
 Program *pipeline_naive_nest(Arena *arena, Problem problem);
 // The naive nests of attention: scores, softmax, apply (attention_nest.c).

@@ -571,6 +571,12 @@ static void draw_serpentine(uint64_t state, Schedule *schedule) {
   if (!schedule->value[KNOB_ATOM_KIND]) schedule->value[KNOB_SERPENTINE] = state >> 8 & 1;
 }
 
+// Half of the later kernels are launched early. The draws that follow are the same.
+static void draw_launch(uint64_t state, const Target *target, Schedule *schedule) {
+  schedule->value[KNOB_DEPENDENT_LAUNCH] =
+      target->has_dependent_launch && schedule_has_kernels(schedule) && (state >> 12 & 1);
+}
+
 // Most of the time elect.sync picks the lane that issues. The draws that follow are the same.
 static void draw_elect(uint64_t state, Schedule *schedule) {
   const bool issues = schedule->value[KNOB_TMA] || atom_is_of_thread(schedule_atom_row(schedule));
@@ -611,6 +617,7 @@ Schedule schedule_random(Arena *scratch, const TargetTable *targets, const char 
     draw_elect(*state, &schedule);
     draw_serpentine(*state, &schedule);
     draw_parts(*state, &schedule);
+    draw_launch(*state, target, &schedule);
     if (!is_legal(scratch, targets, target, &schedule)) continue;
     mark_given(&schedule, &defaults);
     if (draws) *draws = tries;

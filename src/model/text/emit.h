@@ -63,6 +63,7 @@ typedef struct EmitKernel {
   const char *name;
   int64_t n_blocks, n_threads;  // grid and block, both in x
   int64_t cluster;              // blocks of a cluster, in x; 1: there are none
+  bool dependent;               // launched while the kernel in front of it still runs
   bool persistent;     // the grid is as many blocks as fit on the GPU at once, n_blocks at most
   int64_t smem_bytes;  // of the whole pool
   int64_t dynamic_smem_bytes;  // what the launch must ask for: 0 when the pool is static

@@ -385,6 +385,7 @@ static void print_kernel(Emitter *emitter, int index, EmitKernel *facts) {
   const bool is_traced = emitter->options->stamps && index == emitter->program->main_kernel;
   *facts = (EmitKernel){.name = kernel->name,
                         .n_blocks = launch.n_blocks,
+                        .dependent = kernel->dependent && index > 0,
                         .persistent = launch.tiles != NULL,
                         .n_threads = launch.block_threads,
                         .cluster = launch.cluster,
@@ -440,6 +441,7 @@ static void print_launch(Emitter *emitter, const EmitKernel *kernel) {
   str_add(&text, kernel->takes[LAUNCH_STAMPS] ? ", stamps, traced)" : ")");
   if (kernel->smem_bytes)
     str_printf(&text, "   %lld bytes of shared memory", (long long)kernel->smem_bytes);
+  if (kernel->dependent) str_add(&text, "   launched early");
   emitter_line(emitter, "%s", text.text);
 }
 

@@ -92,6 +92,11 @@ struct Operands {
   float *P;
 };
 
+// The kernel launched in front of this one has ended, and what it wrote can be read.
+__device__ __forceinline__ void wait_for_kernel_before() {
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+
 __device__ __forceinline__ void store2(f16 *to, const unsigned *from) {
   *reinterpret_cast<unsigned *>(to) = from[0];
 }

@@ -416,19 +416,28 @@ static void add_resident(Str *out, const EmitKernel *kernel) {
   str_add(out, ");\n");
 }
 
+// A dependent kernel is launched with an attribute, for which there is no <<<…>>>.
+static void add_dependent(Str *out, const EmitKernel *kernel, const char *blocks, bool stream) {
+  str_printf(out, "  launch_early(%s, %s, %lld, %lld, %s", kernel->name, blocks,
+             (long long)kernel->n_threads, (long long)kernel->dynamic_smem_bytes,
+             stream ? "on.stream" : "0");
+}
+
 static void add_launch(Str *out, const EmitKernel *kernel, bool attention, bool stream) {
   long long blocks = (long long)kernel->n_blocks, threads = (long long)kernel->n_threads;
   long long bytes = (long long)kernel->dynamic_smem_bytes;
   const ExportArg *settled = export_arg_of(kernel);
   if (kernel->persistent) add_resident(out, kernel);
   if (settled) settled->declare(out, kernel);
-  if (kernel->persistent)
-    str_printf(out, "  %s<<<n_blocks", kernel->name);
+  const char *grid = kernel->persistent ? "n_blocks" : arena_printf(out->arena, "%lld", blocks);
+  if (kernel->dependent)
+    add_dependent(out, kernel, grid, stream);
   else
-    str_printf(out, "  %s<<<%lld", kernel->name, blocks);
-  str_printf(out, ", %lld, %lld%s>>>(", threads, bytes, stream ? ", on.stream" : "");
+    str_printf(out, "  %s<<<%s, %lld, %lld%s>>>(", kernel->name, grid, threads, bytes,
+               stream ? ", on.stream" : "");
   for (int i = 0; i < kernel->n_args; i++)
-    str_printf(out, "%son.%s", i ? ", " : "", emit_arg_name(out->arena, &kernel->arg[i]));
+    str_printf(out, "%son.%s", i || kernel->dependent ? ", " : "",
+               emit_arg_name(out->arena, &kernel->arg[i]));
   if (kernel->takes[LAUNCH_ALPHA]) str_add(out, attention ? ", alpha" : ", 1.0f");
   if (settled) str_add(out, settled->pass);
   if (kernel->takes[LAUNCH_GRID]) str_add(out, ", grid");
@@ -481,6 +490,12 @@ static void add_residents(Str *out, const EmitKernel *kernel) {
     str_add(out, embed_find(out->arena, "export/resident_clusters.cu")->text);
 }
 
+static bool has_dependent(const Emission *emission) {
+  for (int i = 0; i < emission->n_kernels; i++)
+    if (emission->kernel[i].dependent) return true;
+  return false;
+}
+
 void export_add_launches(Str *out, const Emission *emission, const Program *program,
                          const Plan *plan, bool stream) {
   const Kind its = kind_of(out->arena, &program->problem), *kind = &its;
@@ -495,6 +510,7 @@ void export_add_launches(Str *out, const Emission *emission, const Program *prog
   str_printf(out, "%s};\n\n", stream ? "  cudaStream_t stream;\n" : "");
   for (int i = 0; i < emission->n_kernels; i++)
     if (emission->kernel[i].persistent) add_residents(out, &emission->kernel[i]);
+  if (has_dependent(emission)) str_add(out, embed_find(out->arena, "export/launch_early.cu")->text);
   for (int i = 0; i < emission->n_kernels; i++)
     if (export_arg_of(&emission->kernel[i]))
       str_add(out, export_arg_of(&emission->kernel[i])->text);

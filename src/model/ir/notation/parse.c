@@ -295,7 +295,7 @@ static bool is_new_kernel(const Program *program, const char *name) {
   return true;
 }
 
-// "kernel matmul   main @SPLITK"
+// "kernel matmul   main   dependent @SPLITK"
 static bool parse_kernel(Parser *p, bool *has_main) {
   Program *program = p->program;
   int indent = parse_line(p)->indent;
@@ -310,6 +310,7 @@ static bool parse_kernel(Parser *p, bool *has_main) {
     *has_main = true;
     program->main_kernel = program->n_kernels - 1;
   }
+  kernel->dependent = parse_maybe(p, "dependent");
   if (parse_peek(p, "@") && !parse_knob(p, &kernel->knob)) return false;
   if (!parse_end(p)) return false;
   parse_next_line(p);

@@ -159,6 +159,7 @@ static void print_kernel_head(Printer *printer, const Kernel *kernel) {
   spans_printf(&out, SPAN_VARIABLE, " %s", kernel->name);
   if (printer->full && kernel == program_main(printer->program))
     spans_add(&out, SPAN_KEYWORD, "   main");
+  if (kernel->dependent) spans_add(&out, SPAN_KEYWORD, "   dependent");
   if (printer->full && kernel->knob != KNOB_NONE) {
     spans_add(&out, SPAN_PLAIN, "  ");
     print_knob(&out, kernel->knob);

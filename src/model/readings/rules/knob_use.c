@@ -6,6 +6,7 @@
 // not.
 #include "model/readings/rules/knob_use.h"
 
+#include "model/passes/passes.h"
 #include "model/words/schedule_atom.h"
 
 typedef enum Family {
@@ -62,6 +63,7 @@ bool knob_is_used(KnobId knob, const Schedule *schedule) {
   Family now = schedule->value[KNOB_ATOM_KIND] ? FAMILY_ATOM : FAMILY_FMA, of = families[knob];
   bool group = atom && atom_reads_tiles(atom);
   if (atom_is_of_thread(atom) && of == FAMILY_WGMMA && knob != KNOB_ATOM_N) return false;
+  if (knob == KNOB_DEPENDENT_LAUNCH) return schedule_has_kernels(schedule);
   if (knob == KNOB_ELECT) return schedule->value[KNOB_TMA] || atom_is_of_thread(atom);
   if (of == FAMILY_TENSOR) return atom_is_of_thread(atom);
   if (of == FAMILY_SCALED) return atom && atom_scales(atom);

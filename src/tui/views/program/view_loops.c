@@ -268,7 +268,7 @@ static bool has_badge(const Session *session, const LoopLine *line, int room) {
 }
 
 static void draw_line(Canvas *canvas, Rect row, const Session *session, const LoopLine *line) {
-  static const char *const marks[] = {[DIFF_SAME] = " ", [DIFF_REMOVED] = "-", [DIFF_ADDED] = "+"};
+  static const char marks[] = {[DIFF_SAME] = ' ', [DIFF_REMOVED] = '-', [DIFF_ADDED] = '+'};
   if (!line->text) {
     canvas_text(canvas, row, 0, 1, STYLE_DIM, "  …");
     return;
@@ -277,11 +277,15 @@ static void draw_line(Canvas *canvas, Rect row, const Session *session, const Lo
   char mark[2] = " ";
   bool loop = line->stmt && line->stmt->kind == STMT_LOOP && line->kind == DIFF_SAME;
   if (loop) mark[0] = tier_mark(line->tier);
-  canvas_text(canvas, row, 0, 1, style, loop ? mark : marks[line->kind]);
+  if (!loop) mark[0] = marks[line->kind];
+  if (mark[0] != ' ') canvas_text(canvas, row, 0, 1, style, mark);
   int col = 3 + 2 * line->depth;
   bool badge = has_badge(session, line, row.cols - col);
   int badge_cols = badge ? draw_badge(canvas, row, session, line->site) : 0;
-  canvas_fit(canvas, row, 0, col, row.cols - col - badge_cols, ALIGN_LEFT, style, line->text);
+  // No wider than the text: where a style underlines, blanks behind it are not.
+  const int room = row.cols - col - badge_cols;
+  canvas_fit(canvas, row, 0, col, min_int(room, utf8_columns(line->text)), ALIGN_LEFT, style,
+             line->text);
   if (!line->use) return;
   col += utf8_columns(line->text) + 3;
   canvas_fit(canvas, row, 0, col, row.cols - col, ALIGN_LEFT, STYLE_DIM, line->use);

@@ -179,7 +179,7 @@ typedef struct PipelineSpan {
   unsigned *signs;  // bits, for the legend
 } PipelineSpan;
 
-enum { PIPELINE_LABEL_COLS = 16, PIPELINE_SPOT_LANE = 16, PIPELINE_SPOT_LINE, PIPELINE_SPOT_WAY };
+enum { PIPELINE_LABEL_COLS = 17, PIPELINE_SPOT_LANE = 16, PIPELINE_SPOT_LINE, PIPELINE_SPOT_WAY };
 
 // The signs of a row, besides names and the letters of timeline_kind.h. One row each: enum, how
 // the legend writes it, what it says. The order is that of the legend.

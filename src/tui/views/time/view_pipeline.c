@@ -58,13 +58,13 @@ static void choose_first(PipelineOwn *own) {
   own->all = false;
 }
 
-// A large screen has a lane for every warp of a small block or pair, unless it was asked for the
-// other.
+// A large screen has a lane for every warp of a small block, unless it was asked for the other; of
+// a pair, whose CTAs stand one above the other, one for each role.
 static bool shows_each(const Session *session, const PipelineOwn *own) {
   enum { ROWS = 36, WARPS = 12 };
   const Resources *resources = &session_model(session)->resources;
-  const int64_t warps = resources->n_warps * (resources->n_cluster > 1 ? 2 : 1);
-  bool large = session->rows >= ROWS && warps <= WARPS;
+  const bool pair = session->doc.now.pictured.value[KNOB_CTA_GROUP] > 1;
+  bool large = session->rows >= ROWS && resources->n_warps <= WARPS && !pair;
   return own->each != (large && own->mode == PIPELINE_ALONE && !session->doc.comparing);
 }
 

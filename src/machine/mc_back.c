@@ -1,10 +1,11 @@
-// A store → its thread's instructions → values that the PTX does not know → the first of them.
+// A store → its thread's events → values that the PTX does not know → the first of them.
 #include "machine/mc_back.h"
 
-#include "machine/mc_cubin.h"
-#include "machine/mc_run.h"
+#include <string.h>
 
-enum { SOURCES = 12, HOPS = 16, EVENTS_MAX = 1 << 22, NOBODY = -1 };
+#include "machine/mc_cubin.h"
+
+enum { HOPS = 16, NOBODY = MC_NOBODY };
 
 // ---- who stored ---------------------------------------------------------------------------------
 
@@ -13,9 +14,9 @@ typedef struct Writer {
   uint64_t address;
   int64_t before;  // lane instructions so far
   const PtxMachine *machine;
-  int pc, warp, lane;
+  int pc;
+  McThread thread;
   int64_t when;
-  int block[3];
 } Writer;
 
 static void note_writer(void *self, const PtxAccess *access) {
@@ -27,10 +28,10 @@ static void note_writer(void *self, const PtxAccess *access) {
     const uint64_t from = (uint64_t)access->addr[l];
     if (w->address - from >= (uint64_t)access->bytes) continue;
     w->pc = access->pc;
-    w->warp = access->rank * m->block_warps + access->warp;
-    w->lane = (int)l;
+    w->thread.warp = access->rank * m->block_warps + access->warp;
+    w->thread.lane = (int)l;
     w->when = m->executed;
-    memcpy(w->block, m->blocks[access->rank].index, sizeof w->block);
+    memcpy(w->thread.block, m->blocks[access->rank].index, sizeof w->thread.block);
   }
 }
 
@@ -47,267 +48,7 @@ static Writer writer_of(McAgain *again, void *self, bool machine_code, PtxSpace 
   return w;
 }
 
-// ---- values of the PTX --------------------------------------------------------------------------
-
-enum { PIECES = 8 };
-
-// The values that an instruction wrote and read, in words of 32 bits.
-typedef struct Result {
-  int line, n, n_read;
-  uint32_t pieces[PIECES], read[PIECES];
-} Result;
-
-typedef struct Known {
-  Arena *arena;
-  Result *results;  // in the order of the thread, by line behind the run
-  int n, capacity;
-  int warp, lane, block[3];
-} Known;
-
-static void keep(Known *k, const Result *result) {
-  if (k->n == k->capacity) {
-    const int capacity = 2 * k->capacity + 1024;
-    Result *larger = ARENA_ARRAY(k->arena, Result, capacity);
-    if (k->n) memcpy(larger, k->results, sizeof *larger * (size_t)k->n);
-    k->results = larger;
-    k->capacity = capacity;
-  }
-  k->results[k->n++] = *result;
-}
-
-static bool is_piece(const Result *r, uint32_t value) {
-  for (int i = 0; i < r->n; i++)
-    if (r->pieces[i] == value) return true;
-  return false;
-}
-
-static bool is_thread(const PtxWarp *w, int warp, int lane, const int block[3], uint32_t mask) {
-  return w->index == warp && mask >> lane & 1 &&
-         memcmp(w->block->index, block, sizeof w->block->index) == 0;
-}
-
-// A value that is read is asked for behind the instruction: where that wrote the same register, it
-// is lost.
-static uint64_t read_before(const PtxMachine *m, PtxWarp *w, const Known *k, const PtxGroup *group,
-                            int n) {
-  return ptx_lanes(m, w, group, n)[k->lane];
-}
-
-static void learn(void *self, const PtxMachine *m, PtxWarp *w, int pc, uint32_t mask) {
-  Known *k = self;
-  if (k->n >= EVENTS_MAX || !is_thread(w, k->warp, k->lane, k->block, mask)) return;
-  const PtxInst *i = &m->module->code[pc];
-  Result result = {.line = i->line};
-  for (int g = 0; g < i->n_groups; g++) {
-    const PtxGroup *group = &i->groups[g];
-    if (group->kind != PTX_GROUP_VALUE) continue;
-    for (int n = 0; n < group->n && !group->written && result.n_read < PIECES; n++)
-      result.read[result.n_read++] = (uint32_t)read_before(m, w, k, group, n);
-    for (int n = 0; n < group->n && group->written && result.n + 1 < PIECES; n++) {
-      const uint64_t value = ptx_lanes(m, w, group, n)[k->lane];
-      result.pieces[result.n++] = (uint32_t)value;
-      if (ptx_reg_bits(m, w, group, n) > 32) result.pieces[result.n++] = (uint32_t)(value >> 32);
-    }
-  }
-  if (result.n) keep(k, &result);
-}
-
-// How often the thread came by a line, and the nth time; NULL: not so often.
-static int times_at(const Known *k, int line, int nth, const Result **out) {
-  int times = 0;
-  *out = NULL;
-  for (int i = 0; i < k->n; i++) {
-    if (k->results[i].line != line) continue;
-    if (times++ == nth) *out = &k->results[i];
-  }
-  return times;
-}
-
-static bool is_anywhere(const Known *k, uint32_t value) {
-  for (int i = 0; i < k->n; i++)
-    if (is_piece(&k->results[i], value)) return true;
-  return value == 0;
-}
-
-// ---- one thread of the machine code -------------------------------------------------------------
-
-typedef struct Event {
-  int pc, n;
-  int64_t when;
-  int from[SOURCES];  // event that wrote it; NOBODY
-  uint32_t read[SOURCES];
-  uint32_t wrote[MC_REGISTERS_OF_ONE];
-  int n_wrote, n_data;  // the first n_data that it read are no addresses
-  int line;             // of the PTX
-  bool loads;
-  uint64_t address;
-  PtxSpace space;
-} Event;
-
-typedef struct Thread {
-  Arena *arena;
-  int warp, lane, block[3];
-  int *last, n_registers;  // event by register; of predicates behind the registers
-  uint32_t *held;          // value by register, in front of the instruction
-  const int *line;         // of the PTX, by instruction
-  const PtxInst *code;
-  int n_code;
-  Event *events;
-  int n, capacity;
-} Thread;
-
-static Event *new_event(Thread *t, int pc, int64_t when) {
-  if (t->n == t->capacity) {
-    const int capacity = 2 * t->capacity + 1024;
-    Event *larger = ARENA_ARRAY(t->arena, Event, capacity);
-    if (t->n) memcpy(larger, t->events, sizeof *larger * (size_t)t->n);
-    t->events = larger;
-    t->capacity = capacity;
-  }
-  Event *e = &t->events[t->n++];
-  *e = (Event){.pc = pc, .when = when, .line = pc < t->n_code ? t->line[pc] : 0};
-  return e;
-}
-
-static void read_register(const Thread *t, Event *e, PtxArg arg) {
-  if (arg < 0 || arg >= t->n_registers || e->n == SOURCES) return;
-  e->from[e->n] = t->last[arg];
-  e->read[e->n++] = t->held[arg];
-}
-
-static void read_sources(const Thread *t, Event *e, const McStep *step) {
-  for (int n = 0; n < step->n; n++) {
-    const McOperand *o = &step->operands[n];
-    if (!o->present || !o->letter || strchr("dpqatkcixjb", o->letter)) continue;
-    for (int k = 0; k < o->n; k++) read_register(t, e, o->arg[k]);
-  }
-  e->n_data = e->n;
-  for (int g = 0; g < step->n_gathers; g++) {
-    const McGather *gather = &step->gathers[g];
-    if (gather->kind != MC_GATHER_ADDRESS && gather->kind != MC_GATHER_SHARED) continue;
-    const PtxArg args[] = {gather->low, gather->high, gather->uniform, gather->uniform_high};
-    for (int k = 0; k < 4; k++) read_register(t, e, args[k]);
-  }
-}
-
-static void note_address(const Thread *t, Event *e, const McStep *step, PtxWarp *w) {
-  for (int g = 0; g < step->n_gathers; g++) {
-    const McGather *gather = &step->gathers[g];
-    if (gather->kind != MC_GATHER_ADDRESS && gather->kind != MC_GATHER_SHARED) continue;
-    e->loads = step->op->operands[0] == 'd';
-    e->space = gather->kind == MC_GATHER_SHARED ? PTX_SPACE_SHARED : PTX_SPACE_GLOBAL;
-    e->address = mc_lanes(w, MC_FRAME_T + gather->t)[t->lane];
-  }
-}
-
-static void note_results(Thread *t, Event *e, int index, const McStep *step, PtxWarp *w) {
-  for (int n = 0; n < step->n; n++) {
-    const McOperand *o = &step->operands[n];
-    if (!o->present || o->letter != 'd') continue;
-    for (int k = 0; k < o->n; k++) {
-      if (o->arg[k] < 0 || o->arg[k] >= t->n_registers) continue;
-      const uint32_t value = (uint32_t)mc_lanes(w, o->arg[k])[t->lane];
-      if (e->n_wrote < MC_REGISTERS_OF_ONE) e->wrote[e->n_wrote++] = value;
-      t->last[o->arg[k]] = index;
-      t->held[o->arg[k]] = value;
-    }
-  }
-}
-
-static void record(void *self, const PtxMachine *m, PtxWarp *w, int pc, uint32_t mask) {
-  Thread *t = self;
-  const McStep *step = m->module->code[pc].machine;
-  const bool once = step && step->is_uniform;
-  t->code = m->module->code;
-  if (!step || t->n >= EVENTS_MAX) return;
-  if (!is_thread(w, t->warp, t->lane, t->block, once ? ~0u : mask)) return;
-  const int index = t->n;
-  Event *e = new_event(t, pc, m->executed);
-  read_sources(t, e, step);
-  note_address(t, e, step, w);
-  note_results(t, e, index, step, w);
-}
-
-static Thread follow_thread(Arena *arena, McAgain *again, void *self, const Writer *w,
-                            const int *line, int n_code) {
-  Thread t = {.arena = arena,
-              .warp = w->warp,
-              .lane = w->lane,
-              .line = line,
-              .n_code = n_code,
-              .n_registers = MC_FRAME_T};
-  memcpy(t.block, w->block, sizeof t.block);
-  t.last = ARENA_ARRAY(arena, int, t.n_registers);
-  t.held = ARENA_ARRAY(arena, uint32_t, t.n_registers);
-  for (int i = 0; i < t.n_registers; i++) t.last[i] = NOBODY;
-  again(self, true, record, NULL, &t);
-  return t;
-}
-
-static Known learn_thread(Arena *arena, McAgain *again, void *self, const Writer *w) {
-  Known k = {.arena = arena, .warp = w->warp, .lane = w->lane};
-  memcpy(k.block, w->block, sizeof k.block);
-  again(self, false, learn, NULL, &k);
-  return k;
-}
-
 // ---- the way back -------------------------------------------------------------------------------
-
-// The event of this thread that stored; NOBODY.
-static int event_at(const Thread *t, int pc, int64_t when) {
-  for (int i = t->n - 1; i >= 0; i--)
-    if (t->events[i].pc == pc && t->events[i].when == when) return i;
-  return NOBODY;
-}
-
-// Which time of its line an event is, and how often the thread comes by.
-static int times_of(const Thread *t, int at, int *nth) {
-  int times = 0;
-  for (int i = 0; i < t->n; i++) {
-    if (t->events[i].line != t->events[at].line || !t->events[i].n_wrote) continue;
-    if (i == at) *nth = times;
-    times++;
-  }
-  return times;
-}
-
-// Whether an instruction's line has one instruction of each: floats, which no compiler rearranges.
-static bool is_of_floats(const Thread *t, int at) {
-  static const char *const names[] = {"FFMA", "FADD", "FMUL", "HMMA", "HFMA2", "IMMA", "DFMA"};
-  const char *name = t->code[t->events[at].pc].machine->op->name;
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (strcmp(names[i], name) == 0) return true;
-  return false;
-}
-
-// Whether the PTX has the value that an event wrote.
-static bool is_right(const Thread *t, const Known *k, int at, uint32_t value) {
-  const Event *e = &t->events[at];
-  const Result *result;
-  int nth = 0;
-  const int times = e->line ? times_of(t, at, &nth) : 0;
-  const bool one_for_one = e->line && times_at(k, e->line, nth, &result) == times;
-  if (one_for_one && is_piece(result, value)) return true;
-  // A float is the value of its own line or wrong: no compiler rearranges floats.
-  if (one_for_one && is_of_floats(t, at)) return false;
-  return is_anywhere(k, value) || is_anywhere(k, value - MC_RESERVED_SHARED);
-}
-
-// Goes from an event to the last one whose values that it read are all right; of a load, what it
-// brought is looked for first, its address where `addresses` says so. *steps counts.
-static int back_to_right(const Thread *t, const Known *known, int at, bool addresses, int *steps) {
-  for (bool moved = true; moved;) {
-    const Event *e = &t->events[at];
-    moved = false;
-    for (int n = 0; n < (addresses ? e->n : e->n_data) && !moved; n++) {
-      if (e->from[n] < 0 || is_right(t, known, e->from[n], e->read[n])) continue;
-      at = e->from[n];
-      moved = true;
-      ++*steps;
-    }
-  }
-  return at;
-}
 
 typedef struct Back {
   Arena *arena;
@@ -318,64 +59,345 @@ typedef struct Back {
   McFault out;
 } Back;
 
-// The instruction that made a value which the PTX reads here and this one does not: it may have put
-// it into another register.
-static int maker_of_missing(const Thread *t, const Known *k, int at) {
-  const Event *e = &t->events[at];
-  const Result *result;
-  int nth = 0;
-  const int times = e->line ? times_of(t, at, &nth) : 0;
-  if (!e->line || times_at(k, e->line, nth, &result) != times || !result) return NOBODY;
-  for (int r = 0; r < result->n_read; r++) {
-    bool is_read = false;
-    for (int n = 0; n < e->n; n++) is_read |= e->read[n] == result->read[r];
-    for (int i = at - 1; i >= 0 && !is_read; i--)
-      for (int n = 0; n < t->events[i].n_wrote; n++)
-        if (t->events[i].wrote[n] == result->read[r]) return t->events[i].pc;
+typedef struct Way {
+  Back *back;
+  McFollowed t;
+  McKnown known;
+} Way;
+
+static Way follow(Back *b, const McThread *thread) {
+  Way way = {.back = b,
+             .t = mc_follow_thread(b->arena, b->again, b->self, thread, b->line, b->n_code),
+             .known = mc_learn(b->arena, b->again, b->self, thread)};
+  if (way.t.n) mc_validate(&way.t, &way.known);
+  return way;
+}
+
+// The event of this thread that stored; NOBODY.
+static int event_at(const McFollowed *t, int pc, int64_t when) {
+  for (int i = t->n - 1; i >= 0; i--)
+    if (t->events[i].pc == pc && t->events[i].when == when) return i;
+  return NOBODY;
+}
+
+static bool writes_register(const McStep *step, PtxArg reg) {
+  for (int n = 0; n < step->n; n++) {
+    const McOperand *o = &step->operands[n];
+    if (!o->present || (o->letter != 'd' && o->letter != 'p')) continue;
+    const int behind = o->letter == 'p' ? MC_FRAME_T : 0;
+    for (int k = 0; k < (behind ? 1 : o->n); k++)
+      if (o->arg[k] + behind == reg) return true;
+  }
+  return false;
+}
+
+// Whether a source is the value of an event that is right.
+static bool is_source_right(const Way *w, const McEvent *e, int n) {
+  const int from = e->from[n];
+  if (from < 0) return true;
+  const McEvent *f = &w->t.events[from];
+  if (f->valid) return true;
+  for (int p = 0; p < f->n_wrote; p++)
+    if (f->wrote[p] == e->reg[n])
+      return n >= e->n_data ? mc_is_own(&w->known, f, p) : mc_is_right(&w->known, f, p);
+  return true;
+}
+
+// An instruction with a guard that would have written the register in between, did not, and does so
+// in the PTX; NOBODY.
+static int left_out(const Way *w, const McEvent *e, int n) {
+  const int from = e->from[n] < 0 ? -1 : w->t.events[e->from[n]].pc;
+  for (int pc = e->pc - 1; pc > from; pc--) {
+    const PtxInst *i = &w->t.code[pc];
+    if (!i->machine || i->guard == PTX_PRED_TRUE || !writes_register(i->machine, e->reg[n]))
+      continue;
+    bool ran = false;
+    for (int k = 0; k < w->t.n && !ran; k++) ran = w->t.events[k].pc == pc;
+    if (!ran && pc < w->back->n_code && mc_comes_by(&w->known, w->back->line[pc])) return pc;
   }
   return NOBODY;
 }
 
-static void put_fault(Back *b, const Thread *t, const Known *k, int at) {
-  b->out.or_pc = maker_of_missing(t, k, at);
-  const Event *e = &t->events[at];
-  b->out.found = true;
-  b->out.pc = e->pc;
-  b->out.value = e->n_wrote ? e->wrote[0] : 0;
-  b->out.thread = t->warp * PTX_LANES + t->lane;
-  memcpy(b->out.block, t->block, sizeof b->out.block);
+static int last_writer(const Way *w, PtxArg reg, int before) {
+  for (int i = before - 1; i >= 0; i--)
+    for (int p = 0; p < w->t.events[i].n_wrote; p++)
+      if (w->t.events[i].wrote[p] == reg) return i;
+  return NOBODY;
+}
+
+static void put(Way *w, int pc, int or_pc, int event) {
+  McFault *out = &w->back->out;
+  out->found = true;
+  out->pc = pc;
+  out->or_pc = or_pc == pc ? NOBODY : or_pc;
+  out->value = event >= 0 && w->t.events[event].n_wrote ? w->t.events[event].pieces[0].value : 0;
+  out->thread = w->t.thread.warp * PTX_LANES + w->t.thread.lane;
+  memcpy(out->block, w->t.thread.block, sizeof out->block);
+}
+
+// Whether a register that this instruction writes is never read, however often it comes by.
+static bool is_never_read(const Way *w, const McEvent *e) {
+  unsigned read = 0;
+  bool has_register = false;
+  for (int p = 0; p < e->n_wrote; p++) has_register |= e->wrote[p] < MC_FRAME_UR;
+  for (int i = 0; i < w->t.n; i++)
+    if (w->t.events[i].pc == e->pc) read |= w->t.events[i].is_read;
+  for (int p = 0; p < e->n_wrote; p++)
+    if (e->wrote[p] >= MC_FRAME_UR) read |= 1u << p;
+  return has_register && read != (1u << e->n_wrote) - 1;
+}
+
+// The last instruction in front of an event whose value nobody ever reads: no compiler leaves one.
+static int dead_before(const Way *w, int at) {
+  const int stack = 0;  // the first instruction sets up the stack, which may have no user
+  for (int i = at - 1; i >= 0; i--) {
+    const McEvent *e = &w->t.events[i];
+    if (e->n_wrote && e->pc != stack && is_never_read(w, e)) return e->pc;
+  }
+  return NOBODY;
+}
+
+static bool is_same(const McPiece *a, uint32_t mask, const McPiece *b, uint32_t other) {
+  return mask == other ? a->lanes == b->lanes : a->value == b->value;
+}
+
+static bool made(const McEvent *e, const McResult *result, const McPiece *value) {
+  for (int p = 0; p < e->n_wrote; p++)
+    if (is_same(&e->pieces[p], e->mask, value, result->mask)) return true;
+  return false;
+}
+
+static bool reads(const Way *w, const McEvent *e, const McResult *result, const McPiece *value) {
+  for (int n = 0; n < e->n; n++)
+    if (e->from[n] < 0 ? e->read[n] == value->value : made(&w->t.events[e->from[n]], result, value))
+      return true;
+  return false;
+}
+
+// The instruction behind a value that the PTX reads here and this event does not: it put it into
+// another register, or somebody took the register from it.
+static int maker_of_missing(const Way *w, int at) {
+  const McEvent *e = &w->t.events[at];
+  const McResult *result;
+  if (!e->line || mc_times_at(&w->known, e->line, e->nth, &result) != e->times || !result)
+    return NOBODY;
+  for (int r = 0; r < result->n_read; r++) {
+    if (reads(w, e, result, &result->read[r])) continue;
+    for (int i = at - 1; i >= 0; i--) {
+      const McEvent *maker = &w->t.events[i];
+      if (!made(maker, result, &result->read[r])) continue;
+      for (int n = 0; n < e->n; n++)
+        for (int p = 0; p < maker->n_wrote; p++)
+          if (e->reg[n] == maker->wrote[p] && e->from[n] > i) return w->t.events[e->from[n]].pc;
+      return maker->pc;
+    }
+  }
+  return NOBODY;
+}
+
+// The instruction that made the address of the PTX, less what this event adds to its register.
+static int maker_of_place(const Way *w, int at) {
+  const McEvent *e = &w->t.events[at];
+  uint64_t address = 0;
+  if ((!e->loads && !e->stores) || !mc_place(&w->known, e, &address)) return NOBODY;
+  if (e->space == PTX_SPACE_SHARED) address += MC_RESERVED_SHARED;
+  const uint32_t by = (uint32_t)(address - e->address);
+  for (int n = e->n_data; by && n < e->n; n++)
+    for (int i = at - 1; i >= 0; i--)
+      for (int p = 0; p < w->t.events[i].n_wrote; p++)
+        if (w->t.events[i].wrote[p] < MC_FRAME_T &&
+            w->t.events[i].pieces[p].value == e->read[n] + by)
+          return w->t.events[i].pc;
+  return NOBODY;
+}
+
+static void back_from_event(Way *w, int at, bool by_place, int hop);
+
+static bool reads_predicate(const PtxInst *i, PtxArg pred) {
+  if (i->guard == pred) return true;
+  for (int n = 0; i->machine && n < i->machine->n; n++) {
+    const McOperand *o = &i->machine->operands[n];
+    if (o->present && o->letter == 'q' && o->arg[0] == pred) return true;
+  }
+  return false;
+}
+
+// The last instruction in front of a place that writes a predicate which nobody reads.
+static int dead_predicate(const Way *w, int pc) {
+  for (int at = pc - 1; at >= 0; at--) {
+    const McStep *step = w->t.code[at].machine;
+    for (int n = 0; step && n < step->n; n++) {
+      const McOperand *o = &step->operands[n];
+      const PtxArg pred = o->arg[0];
+      if (!o->present || o->letter != 'p' || pred == MC_PT || pred == MC_FRAME_UP + MC_PT) continue;
+      bool read = false, over = false;
+      for (int k = at + 1; k < w->back->n_code && !read && !over; k++) {
+        read = reads_predicate(&w->t.code[k], pred);
+        over = w->t.code[k].machine && w->t.code[k].guard == PTX_PRED_TRUE &&
+               writes_register(w->t.code[k].machine, MC_FRAME_T + pred);
+      }
+      if (!read) return at;
+    }
+  }
+  return NOBODY;
+}
+
+// The guard of an instruction has the wrong value, or is the wrong one.
+static void back_from_guard(Way *w, int pc, int before, int hop) {
+  const PtxInst *i = &w->t.code[pc];
+  const int writer = i->guard < 0 ? NOBODY : last_writer(w, MC_FRAME_T + i->guard, before);
+  bool right = writer == NOBODY || w->t.events[writer].valid;
+  for (int p = 0; !right && p < w->t.events[writer].n_wrote; p++)
+    if (w->t.events[writer].wrote[p] == MC_FRAME_T + i->guard)
+      right = mc_is_right(&w->known, &w->t.events[writer], p);
+  const int dead = dead_predicate(w, pc);
+  if (right || dead != NOBODY)
+    put(w, pc, dead != NOBODY ? dead : writer == NOBODY ? NOBODY : w->t.events[writer].pc, NOBODY);
+  else
+    back_from_event(w, writer, false, hop);
+}
+
+static bool back_in_thread(Back *b, const Writer *w, int hop);
+
+static bool back_from_missing(Back *b, const Writer *ptx, int hop);
+
+static bool is_same_thread(const McThread *a, const McThread *b) {
+  return a->warp == b->warp && a->lane == b->lane &&
+         memcmp(a->block, b->block, sizeof a->block) == 0;
+}
+
+// A store that the PTX's thread does not make, or not to this place.
+static bool is_misplaced(Back *b, const Writer *writer) {
+  const Way w = follow(b, &writer->thread);
+  const int store = event_at(&w.t, writer->pc, writer->when);
+  if (store == NOBODY) return false;
+  const McEvent *e = &w.t.events[store];
+  return e->line && (!mc_comes_by(&w.known, e->line) || !mc_is_place_right(&w.known, e));
+}
+
+// The thread that stores, in the PTX, what this event loads.
+static Writer ptx_writer(const Way *w, const McEvent *e) {
+  const McResult *result = NULL;
+  Writer out = {.pc = NOBODY};
+  if (!e->line || mc_times_at(&w->known, e->line, e->nth, &result) != e->times || !result)
+    return out;
+  out = writer_of(w->back->again, w->back->self, false, PTX_SPACE_SHARED,
+                  e->address - MC_RESERVED_SHARED, result->when);
+  return out;
+}
+
+// A load of a right place: whoever stored there, if that was wrong; or who should have.
+static bool back_through_memory(Way *w, int at, int hop) {
+  const McEvent *e = &w->t.events[at];
+  if (e->space != PTX_SPACE_SHARED || hop >= HOPS) return false;
+  const Writer next = writer_of(w->back->again, w->back->self, true, PTX_SPACE_SHARED, e->address,
+                                e->when),
+               ptx = ptx_writer(w, e);
+  const bool other =
+      ptx.pc != NOBODY && (next.pc == NOBODY || !is_same_thread(&next.thread, &ptx.thread));
+  const bool misplaced = other && next.pc != NOBODY && is_misplaced(w->back, &next);
+  if (other && !misplaced && back_from_missing(w->back, &ptx, hop + 1)) return true;
+  return next.pc != NOBODY && back_in_thread(w->back, &next, hop + 1);
+}
+
+static void back_from_event(Way *w, int at, bool by_place, int hop) {
+  for (bool moved = true; moved;) {
+    const McEvent *e = &w->t.events[at];
+    const bool place = by_place || (e->loads && !mc_is_place_right(&w->known, e));
+    moved = false;
+    if (e->loads && !place && back_through_memory(w, at, hop)) return;
+    for (int n = place ? e->n_data : 0; n < (place || e->loads ? e->n : e->n_data); n++) {
+      const int skipped = left_out(w, e, n);
+      if (skipped != NOBODY) {
+        back_from_guard(w, skipped, at, hop);
+        return;
+      }
+      if (is_source_right(w, e, n)) continue;
+      at = e->from[n];
+      moved = true;
+      w->back->out.steps++;
+      break;
+    }
+    by_place = false;
+  }
+  const McEvent *e = &w->t.events[at];
+  int or_pc = maker_of_place(w, at);
+  if (or_pc == NOBODY) or_pc = maker_of_missing(w, at);
+  if (or_pc == NOBODY) or_pc = dead_before(w, at);
+  if (or_pc == NOBODY && (e->loads || e->stores) && e->n > e->n_data && e->from[e->n_data] >= 0)
+    or_pc = w->t.events[e->from[e->n_data]].pc;
+  put(w, w->t.events[at].pc, or_pc, at);
+}
+
+// A store of this thread that the PTX makes and the machine code does not, or not there.
+static bool back_from_missing(Back *b, const Writer *ptx, int hop) {
+  if (hop >= HOPS) return false;
+  Way w = follow(b, &ptx->thread);
+  if (!w.t.code) return false;
+  int line = 0;
+  for (int i = w.known.n - 1; i >= 0 && !line; i--)
+    for (int k = 0; k < w.known.n_touches && !line; k++)
+      if (w.known.touches[k].is_store && w.known.touches[k].address == ptx->address &&
+          w.known.touches[k].line == w.known.results[i].line)
+        line = w.known.touches[k].line;
+  for (int i = w.t.n - 1; i >= 0; i--) {
+    const McEvent *e = &w.t.events[i];
+    if (!e->stores || e->line != line || mc_is_place_right(&w.known, e)) continue;
+    back_from_event(&w, i, true, hop);
+    return true;
+  }
+  for (int pc = 0; pc < b->n_code; pc++) {
+    const PtxInst *i = &w.t.code[pc];
+    bool ran = false;
+    if (b->line[pc] != line || !i->machine || i->guard == PTX_PRED_TRUE) continue;
+    for (int k = 0; k < w.t.n && !ran; k++) ran = w.t.events[k].pc == pc;
+    if (ran) continue;
+    back_from_guard(&w, pc, w.t.n, hop);
+    return true;
+  }
+  // It went another way: by the first predicate that is wrong.
+  for (int i = 0; i < w.t.n; i++)
+    for (int p = 0; p < w.t.events[i].n_wrote; p++)
+      if (w.t.events[i].wrote[p] >= MC_FRAME_T && !w.t.events[i].valid) {
+        back_from_event(&w, i, false, hop);
+        return true;
+      }
+  return false;
 }
 
 // Follows the thread that stored to the first wrong value of its own; false: the store and all that
-// it read is right. A load that brought a wrong value goes on with whoever stored it; where that is
-// right, the address was wrong.
-static bool back_in_thread(Back *b, const Writer *w, int hop) {
-  const Thread t = follow_thread(b->arena, b->again, b->self, w, b->line, b->n_code);
-  const Known known = learn_thread(b->arena, b->again, b->self, w);
-  const int store = event_at(&t, w->pc, w->when);
+// it read is right. A load that brought a wrong value goes on with whoever stored it.
+static bool back_in_thread(Back *b, const Writer *writer, int hop) {
+  Way w = follow(b, &writer->thread);
+  const int store = event_at(&w.t, writer->pc, writer->when);
   if (store == NOBODY || hop == HOPS) return false;
-  const int before = b->out.steps;
-  const int at = back_to_right(&t, &known, store, false, &b->out.steps);
-  const Event *e = &t.events[at];
-  if (e->loads && e->space == PTX_SPACE_SHARED) {
-    const Writer next = writer_of(b->again, b->self, true, PTX_SPACE_SHARED, e->address, e->when);
-    if (next.pc != NOBODY && back_in_thread(b, &next, hop + 1)) return true;
-    put_fault(b, &t, &known, back_to_right(&t, &known, at, true, &b->out.steps));
+  const McEvent *e = &w.t.events[store];
+  if (e->line && !mc_comes_by(&w.known, e->line)) {
+    back_from_guard(&w, e->pc, store, hop);
     return true;
   }
-  if (at == store && b->out.steps == before && hop) return false;
-  put_fault(b, &t, &known,
-            e->loads || at == store ? back_to_right(&t, &known, at, true, &b->out.steps) : at);
+  if (!mc_is_place_right(&w.known, e)) {
+    back_from_event(&w, store, true, hop);
+    return true;
+  }
+  bool right = true;
+  for (int n = 0; n < e->n_data; n++)
+    right &= is_source_right(&w, e, n) && left_out(&w, e, n) == NOBODY;
+  if (right && maker_of_missing(&w, store) == NOBODY && hop) return false;
+  back_from_event(&w, store, false, hop);
   return true;
 }
 
 McFault mc_back(Arena *arena, McAgain *again, void *self, const int *line, int n_code,
                 uint64_t address) {
   Back b = {.arena = arena, .again = again, .self = self, .line = line, .n_code = n_code};
-  const Writer w = writer_of(again, self, true, PTX_SPACE_GLOBAL, address, INT64_MAX);
-  b.out.pc = b.out.or_pc = NOBODY;
-  b.out.store_pc = w.pc;
-  b.out.ptx_store_pc = writer_of(again, self, false, PTX_SPACE_GLOBAL, address, INT64_MAX).pc;
+  const Writer w = writer_of(again, self, true, PTX_SPACE_GLOBAL, address, INT64_MAX),
+               ptx = writer_of(again, self, false, PTX_SPACE_GLOBAL, address, INT64_MAX);
+  b.out = (McFault){.pc = NOBODY, .or_pc = NOBODY, .store_pc = w.pc, .ptx_store_pc = ptx.pc};
+  const bool other =
+      ptx.pc != NOBODY && (w.pc == NOBODY || !is_same_thread(&w.thread, &ptx.thread));
+  const bool misplaced = other && w.pc != NOBODY && is_misplaced(&b, &w);
+  if (other && !misplaced && back_from_missing(&b, &ptx, 0)) return b.out;
   if (w.pc != NOBODY) back_in_thread(&b, &w, 0);
   return b.out;
 }
@@ -384,12 +406,15 @@ McFault mc_back_from(Arena *arena, McAgain *again, void *self, const int *line, 
                      int thread, const int block[3]) {
   Back b = {.arena = arena, .again = again, .self = self, .line = line, .n_code = n_code};
   b.out = (McFault){.pc = NOBODY, .or_pc = NOBODY, .store_pc = pc, .ptx_store_pc = NOBODY};
-  Writer w = {.pc = pc, .warp = thread / PTX_LANES, .lane = thread % PTX_LANES};
-  memcpy(w.block, block, sizeof w.block);
-  const Thread t = follow_thread(arena, again, self, &w, line, n_code);
-  const Known known = learn_thread(arena, again, self, &w);
-  int at = t.n - 1;
-  while (at >= 0 && t.events[at].pc != pc) at--;
-  if (at >= 0) put_fault(&b, &t, &known, back_to_right(&t, &known, at, true, &b.out.steps));
+  McThread of = {.warp = thread / PTX_LANES, .lane = thread % PTX_LANES};
+  memcpy(of.block, block, sizeof of.block);
+  Way w = follow(&b, &of);
+  int at = w.t.n - 1;
+  while (at >= 0 && w.t.events[at].pc != pc) at--;
+  if (at < 0) return b.out;
+  if (w.t.events[at].line && !mc_comes_by(&w.known, w.t.events[at].line))
+    back_from_guard(&w, pc, at, 0);
+  else
+    back_from_event(&w, at, true, 0);
   return b.out;
 }

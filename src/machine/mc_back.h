@@ -2,22 +2,19 @@
 // made it.
 //
 // The thread that stored the word is followed: each of its instructions with the values that it
-// read and wrote. A value is right if it is what the same line of the PTX computed when the thread
-// came by as often; where line and instruction are not one for one, if the PTX computed it anywhere
-// in the thread. From the wrong
+// read and wrote, as all lanes of its warp have them. A value is right if the same line of the PTX
+// computed it when the thread came by as often, or if a right value was made of it; where line and
+// instruction are not one for one, if the PTX computed it anywhere in the thread. From the wrong
 // value the way goes back through wrong values, and through shared memory to the thread that stored
-// one there, to an instruction that has right values only and made a wrong one.
+// one there, to an instruction that has right values only and made a wrong one. A store that is
+// missing, or goes elsewhere, leads to its guard or its address; of a register that somebody else
+// should have written the second candidate tells.
 //
 //   STG [R2], R9        R9 is wrong
 //   FFMA R9, R4, R6, R9     R9 was wrong before, too
 //   FFMA R9, R5, R6, RZ     R5, R6 are right: it is this one
 #pragma once
-#include "ptx/run/machine.h"
-
-// Runs the launch again from its beginning, the PTX or the machine code, and tells who listens.
-// False: it cannot be run.
-typedef bool McAgain(void *self, bool machine_code, PtxTrace *trace, PtxAccessSink *sink,
-                     void *context);
+#include "machine/mc_follow.h"
 
 typedef struct McFault {
   bool found;

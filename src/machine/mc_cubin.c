@@ -108,7 +108,7 @@ static void read_kernel(Arena *arena, const McCubin *cubin, McKernel *k) {
       elf_section(cubin->bytes, cubin->n, arena_printf(arena, ".nv.info.%s", k->name));
   ElfSection header;
   k->parameters = ARENA_ARRAY(arena, McParameter, MC_PARAMETERS_MAX);
-  k->parameters_at = cubin->sm >= 90 ? 0x210 : 0x160;
+  k->parameters_at = cubin->sm >= 100 ? 0x380 : cubin->sm >= 90 ? 0x210 : 0x160;
   Record record;
   for (const unsigned char *at = info.at; next_record(&at, info.end, &record);)
     take_kernel_info(k, &record);

@@ -136,14 +136,25 @@ void mc_run_once(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
 
 // ---- numbers and constant banks -----------------------------------------------------------------
 
+typedef struct LaunchWord {
+  int64_t at;
+  uint32_t value;
+} LaunchWord;
+
+static bool find_word(const LaunchWord *words, size_t n, int64_t at, uint32_t *out) {
+  for (size_t i = 0; i < n; i++)
+    if (words[i].at == at) {
+      *out = words[i].value;
+      return true;
+    }
+  return false;
+}
+
 // Bank 0 begins with the launch; the parameters stand behind it.
 static bool launch_word(const PtxMachine *m, int64_t at, uint32_t *out) {
   const uint32_t stack = (uint32_t)m->local_bytes;
   const uint64_t parameters = PTX_PARAM_WINDOW;
-  const struct {
-    int64_t at;
-    uint32_t value;
-  } words[] = {
+  const LaunchWord words[] = {
       {0x00, (uint32_t)m->launch.block[0]},
       {0x04, (uint32_t)m->launch.block[1]},
       {0x08, (uint32_t)m->launch.block[2]},
@@ -167,12 +178,23 @@ static bool launch_word(const PtxMachine *m, int64_t at, uint32_t *out) {
       {0x208, 0},
       {0x20c, 0},
   };
-  for (size_t n = 0; n < sizeof words / sizeof *words; n++)
-    if (words[n].at == at) {
-      *out = words[n].value;
-      return true;
-    }
-  return false;
+  return find_word(words, sizeof words / sizeof *words, at, out);
+}
+
+// As ptxas 13.0 reads them since sm_100.
+static bool launch_word_100(const PtxMachine *m, int64_t at, uint32_t *out) {
+  const LaunchWord words[] = {
+      {0x358, 0},
+      {0x35c, 0},
+      {0x360, (uint32_t)m->launch.block[0]},
+      {0x364, (uint32_t)m->launch.block[1]},
+      {0x368, (uint32_t)m->launch.block[2]},
+      {0x370, (uint32_t)m->launch.grid[0]},
+      {0x374, (uint32_t)m->launch.grid[1]},
+      {0x378, (uint32_t)m->launch.grid[2]},
+      {0x37c, (uint32_t)m->local_bytes},
+  };
+  return find_word(words, sizeof words / sizeof *words, at, out);
 }
 
 bool mc_constant(PtxMachine *m, PtxWarp *w, int bank, int64_t at, uint32_t *out) {
@@ -182,7 +204,8 @@ bool mc_constant(PtxMachine *m, PtxWarp *w, int bank, int64_t at, uint32_t *out)
   const unsigned char *bytes = bank >= 0 && bank < MC_BANKS ? code->banks[bank].bytes : NULL;
   int64_t n = bytes ? code->banks[bank].n : 0;
   if (bank == 0) {
-    if (at < code->parameters) return launch_word(m, at, out);
+    if (at < code->parameters)
+      return code->sm >= 100 ? launch_word_100(m, at, out) : launch_word(m, at, out);
     at -= code->parameters;
     bytes = m->param.bytes;
     n = m->param.size;

@@ -286,6 +286,20 @@ void mc_run_imnmx(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   FOR_LANES(mask) D[l] = smaller(is_unsigned, lane_of(q, l), AT(A), AT(B));
 }
 
+void mc_run_imnmx3(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  (void)m;
+  VALUES(A, 1);
+  VALUES(B, 2);
+  VALUES(C, 3);
+  const uint32_t q = mc_pred(w, i, 4, true);
+  const bool is_unsigned = mc_has(i->machine, MC_W_U32);
+  uint64_t *D = mc_row(w, i, 0, 0);
+  FOR_LANES(mask) {
+    const bool least = lane_of(q, l);
+    D[l] = smaller(is_unsigned, least, smaller(is_unsigned, least, AT(A), AT(B)), AT(C));
+  }
+}
+
 void mc_run_iaddmnmx(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   (void)m;
   VALUES(A, 1);

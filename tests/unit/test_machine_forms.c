@@ -90,11 +90,21 @@ VALUE(up_in_eights, lane % 8 < 2 ? lane : lane - 2)
 VALUE(of_lane_6, 6)
 VALUE(packed, (lane < 5 ? 1u : 0u) + (lane >= 3 ? 2u : 0u))
 VALUE(unpacked, lane >> 1 & 1)
+VALUE(halves_of_numbers, lane - lane + 0x3c004000)
+VALUE(bf16_of_numbers, lane - lane + 0x3f804000)
+VALUE(largest_of_three, lane < 3 ? 3 : lane)
+VALUE(least_of_three, lane < 13 ? lane - 10 : 3)
 
 static const struct {
   const char *code;
   uint32_t (*value)(uint32_t lane);
 } forms[] = {
+    // 1 and 2 as two halves, as sm_80 and sm_86 spell it.
+    {"MOV R5, 0x3f800000;MOV R6, 0x40000000;F2FP.PACK_AB R4, R5, R6;", halves_of_numbers},
+    {"MOV R5, 0x3f800000;MOV R6, 0x40000000;F2FP.BF16.PACK_AB R4, R5, R6;", bf16_of_numbers},
+    // The largest and the least of lane - 10, 3 and lane, with a sign.
+    {"VIADD R5, R0, 0xfffffff6;MOV R6, 0x3;VIMNMX3 R4, R5, R6, R0, !PT;", largest_of_three},
+    {"VIADD R5, R0, 0xfffffff6;MOV R6, 0x3;VIMNMX3 R4, R5, R6, R0, PT;", least_of_three},
     // The smaller of 1 and 2 where the lane's predicate holds, else the larger one.
     {"ISETP.LT.AND P0, PT, R0, 0x5, PT;MOV R5, 0x3f800000;MOV R6, 0x40000000;"
      "FMNMX R4, R5, R6, P0;",

@@ -20,7 +20,8 @@
 #include "cli/common/cli.h"
 #include "cli/common/cli_every.h"
 #include "cli/common/options.h"
-#include "cli/open/open_against.h"
+#include "cli/open/against/open_against.h"
+#include "cli/open/library/open_library.h"
 #include "cli/open/open_capsule.h"
 #include "cli/open/open_compare.h"
 #include "cli/open/open_limit.h"
@@ -185,6 +186,9 @@ static int open_file(Arena *arena, OpenOptions *given, Diags *diags) {
   const OpenLimit *limits =
       open_read_limits(arena, given->fail_above.items, given->fail_above.count, diags);
   if (!limits) return cli_fail(diags);
+  OpenLibrary library;
+  if (given->list && open_library(arena, request->path, &library))
+    return open_print_library(arena, &library, request->kernel, given->json, diags);
   OpenResult result;
   int status = open_read_kernel(arena, request, given->list, &result, diags);
   if (status == CLI_OK && given->list) {

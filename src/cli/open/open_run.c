@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "base/watch.h"
 #include "cli/common/cli.h"
+#include "cli/open/library/open_library.h"
 #include "cli/open/open_capsule.h"
 #include "cli/open/open_compare.h"
 #include "cli/open/open_cubin.h"
@@ -61,7 +62,15 @@ int open_read_kernel(Arena *arena, const OpenRequest *request, bool module_only,
                      Diags *diags) {
   *out = (OpenResult){.arena = arena, .path = request->path};
   say(request, "compiling");
-  out->text = open_read_text(arena, request->path, request->n_flags, request->flags, diags);
+  OpenRequest of_library = *request;
+  OpenLibrary library;
+  if (open_library(arena, request->path, &library)) {
+    out->text = open_library_text(arena, &library, &of_library.kernel, diags);
+    open_library_close(&library);
+    request = &of_library;
+  } else {
+    out->text = open_read_text(arena, request->path, request->n_flags, request->flags, diags);
+  }
   if (!out->text.ptx) return out->text.status;
   if (request->watched && out->text.n_files)
     watch_set(request->watched, out->text.files, out->text.n_files);

@@ -1,5 +1,5 @@
 // PTX → ptxas → cubin → module; both run, memory compared, the way back (machine/mc_back.h).
-#include "cli/open/open_against.h"
+#include "cli/open/against/open_against.h"
 
 #include <inttypes.h>
 #include <stdio.h>

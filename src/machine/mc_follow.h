@@ -1,0 +1,107 @@
+// One thread of a launch, event by event: what it read, wrote and accessed, of the machine code and
+// of the PTX, for the way back (mc_back.h).
+//
+// A value is compared as the whole warp has it: 32 small numbers are alike by chance more seldom
+// than one is.
+#pragma once
+#include "machine/mc_run.h"
+#include "ptx/run/machine.h"
+
+// Runs the launch again from its beginning, the PTX or the machine code, and tells who listens.
+// False: it cannot be run.
+typedef bool McAgain(void *self, bool machine_code, PtxTrace *trace, PtxAccessSink *sink,
+                     void *context);
+
+enum { MC_SOURCES = 16, MC_PIECES = 8, MC_NOBODY = -1 };
+
+typedef struct McThread {
+  int warp, lane, block[3];
+} McThread;
+
+// A register of 32 bits, or a predicate behind them, as the warp has it.
+typedef struct McPiece {
+  uint32_t value;
+  uint64_t lanes, shifted;  // hashes; shifted: without what the system has of shared memory
+  bool varies;              // among lanes
+} McPiece;
+
+// An instruction of the PTX.
+typedef struct McResult {
+  int line, n, n_read;
+  uint32_t mask;
+  int64_t when;
+  McPiece pieces[MC_PIECES], read[MC_PIECES];
+} McResult;
+
+typedef struct McTouch {
+  int line, nth;
+  bool is_store;
+  uint64_t address;
+} McTouch;
+
+typedef struct McKnown {
+  Arena *arena;
+  McThread thread;
+  int n, capacity, n_touches, cap_touches, n_seen;
+  McResult *results;
+  McTouch *touches;
+  uint64_t *seen;                       // all hashes, sorted
+  int n_lines, *count, *first, *order;  // by line: results that read or write, in `order`
+  int *touched;                         // by line: accesses
+  bool *came;                           // by line
+} McKnown;
+
+// An instruction of the machine code.
+typedef struct McEvent {
+  const char *name;
+  int pc, line;
+  int64_t when;
+  uint32_t mask;
+  int n, n_data;  // of what it read the first n_data are no addresses
+  int from[MC_SOURCES];
+  PtxArg reg[MC_SOURCES];
+  uint32_t read[MC_SOURCES];
+  int n_wrote;
+  PtxArg wrote[MC_PIECES];
+  McPiece pieces[MC_PIECES];
+  bool loads, stores;
+  uint64_t address;
+  PtxSpace space;
+  bool valid;        // right, or a right value was made of it
+  unsigned is_read;  // by somebody: a bit for each piece
+  int nth, times;    // among the events of its line that write or store
+} McEvent;
+
+typedef struct McFollowed {
+  Arena *arena;
+  McThread thread;
+  const int *line;
+  const PtxInst *code;
+  int n_code;
+  int *last;       // event by register
+  uint32_t *held;  // value by register
+  int n, capacity;
+  McEvent *events;
+} McFollowed;
+
+enum { MC_FOLLOWED = MC_FRAME_T + MC_FRAME_BP + 1 };  // registers, and predicates behind them
+
+McKnown mc_learn(Arena *arena, McAgain *again, void *self, const McThread *thread);
+McFollowed mc_follow_thread(Arena *arena, McAgain *again, void *self, const McThread *thread,
+                            const int *line, int n_code);
+// Marks the events that are right, or whose values right ones were made of, and those that are
+// read.
+void mc_validate(McFollowed *t, const McKnown *known);
+
+// How often the thread came by a line that writes, and the nth time; *out NULL: not so often.
+int mc_times_at(const McKnown *known, int line, int nth, const McResult **out);
+bool mc_is_own(const McKnown *known, const McEvent *e, int piece);
+bool mc_is_right(const McKnown *known, const McEvent *e, int piece);
+// Whether the PTX accesses this address in the event's line; true where nobody knows.
+bool mc_is_place_right(const McKnown *known, const McEvent *e);
+// Where the PTX accesses at that time of the line; false: nobody knows.
+bool mc_place(const McKnown *known, const McEvent *e, uint64_t *address);
+// Whether all lanes have what the same line of the PTX gave them when it came by as often: a value
+// that it can be told of.
+bool mc_is_exact(const McKnown *known, const McEvent *e);
+bool mc_comes_by(const McKnown *known, int line);

@@ -1,0 +1,307 @@
+// Faults planted in machine code, one operand or one bit in one instruction, and whether the way
+// back from what differs ends at that instruction.
+//
+//   planted      R4, UR4, P0, !P0, -R4, a bit of a number, a comparison, a mask of LOP3
+//   located      the way back names the instruction, or as the second of two candidates
+//   harmless     memory is what the PTX leaves, bit for bit
+//   refused      the instruction has a form that is not known
+//   elsewhere    another instruction is named, or none
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "cli/common/cli.h"
+#include "cli_harness.h"
+#include "kernels/toolchain/machine/sass.h"
+#include "machine/mc_back.h"
+#include "machine_case.h"
+#include "open_case.h"
+#include "ptx/module/line_table.h"
+#include "stress.h"
+
+Suite *suite_machine_faults(void);
+
+enum { KERNELS = 10, SAMPLED = 6, WHOLE = 110 };
+
+static Arena *arena;
+static void setup(void) { arena = arena_new("test"); }
+static void teardown(void) { arena_free(arena); }
+
+// ---- planting -----------------------------------------------------------------------------------
+
+static uint32_t next(uint32_t *seed) {
+  *seed = *seed * 1664525u + 1013904223u;
+  return *seed >> 8;
+}
+
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+typedef struct Place {
+  int at, length;    // in the text
+  const char *with;  // stands there instead
+} Place;
+
+// A bit of the number behind a register's letters, of the lower three.
+static const char *other_register(Arena *a, const char *at, int letters, uint32_t *seed) {
+  return arena_printf(a, "%.*s%d", letters, at, atoi(at + letters) ^ 1 << next(seed) % 3);
+}
+
+static int word_length(const char *at) {
+  int n = 0;
+  while ((at[n] >= 'A' && at[n] <= 'Z') || is_digit(at[n])) n++;
+  return n;
+}
+
+static const char *other_modifier(const char *word, int n) {
+  static const struct {
+    const char *word, *other;
+  } rows[] = {{"GE", "GT"},   {"GT", "GE"},   {"LT", "LE"},       {"LE", "LT"},   {"EQ", "NE"},
+              {"NE", "EQ"},   {"AND", "OR"},  {"OR", "AND"},      {"HI", "LO"},   {"BFLY", "DOWN"},
+              {"DOWN", "UP"}, {"MAX", "MIN"}, {"H0_H0", "H1_H1"}, {"U32", "S32"}, {"EX2", "LG2"},
+              {"RCP", "RSQ"}, {"ADD", "MAX"}, {"L", "R"}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if ((int)strlen(rows[i].word) == n && strncmp(rows[i].word, word, (size_t)n) == 0)
+      return rows[i].other;
+  return NULL;
+}
+
+// All places of an instruction where one fault can be planted.
+static int places_of(Arena *a, const char *text, Place *out, int most, uint32_t *seed) {
+  int n = 0;
+  for (int i = 0; text[i] && text[i] != ';' && n < most; i++) {
+    const bool begins = i == 0 || strchr(" ,[-!|+@", text[i - 1]);
+    const char *at = text + i;
+    const int uniform = at[0] == 'U' && (at[1] == 'R' || at[1] == 'P');
+    const char letter = at[uniform];
+    if (begins && (letter == 'R' || letter == 'P') && is_digit(at[uniform + 1])) {
+      const int letters = uniform + 1, length = word_length(at);
+      out[n++] = (Place){i, length, other_register(a, at, letters, seed)};
+      if (letter == 'P' && n < most && i > 0 && text[i - 1] == '!')
+        out[n++] = (Place){i - 1, 1, ""};
+      else if (n < most && i > 0 && text[i - 1] == '-')
+        out[n++] = (Place){i - 1, 1, ""};
+    } else if (begins && at[0] == '0' && at[1] == 'x') {
+      char *end;
+      const unsigned long long value = strtoull(at, &end, 16);
+      const int bits = value > 0xffff ? 32 : value > 0xff ? 12 : 6;
+      out[n++] = (Place){i, (int)(end - at),
+                         arena_printf(a, "0x%llx", value ^ 1ull << next(seed) % (unsigned)bits)};
+    } else if (i > 0 && text[i - 1] == '.') {
+      const int length = word_length(at);
+      const char *other = other_modifier(at, length);
+      if (other) out[n++] = (Place){i, length, other};
+    }
+  }
+  return n;
+}
+
+typedef struct Kernel {
+  int index;
+  char *cubin;
+  size_t bytes;
+  McListing *listing;
+  int n;
+  const int *line;     // of the PTX
+  const bool *is_run;  // by instruction
+} Kernel;
+
+typedef struct Fault {
+  const Kernel *kernel;
+  int pc;
+  const char *text;
+  const PtxModule *module[2];
+} Fault;
+
+static const PtxModule *read_module(Arena *a, const Kernel *k, const McListing *listing) {
+  Diags diags = diags_new(a);
+  McCubin cubin;
+  ck_assert(mc_cubin_read(a, k->cubin, k->bytes, &cubin));
+  return mc_module(a, &cubin, cubin.kernels, listing, k->n, "test", &diags);
+}
+
+// Floats and places of branches are read from the code's bits, which stay as they are: their
+// numbers are left alone.
+static bool has_bits_alone(const char *text) {
+  const char *name = text + (text[0] == '@' ? strcspn(text, " ") + 1 : 0);
+  static const char *const names[] = {"FFMA",     "FADD",  "FMUL", "FSETP", "FSEL", "HADD2",
+                                      "HFMA2",    "HMUL2", "BRA",  "BSSY",  "CALL", "FMNMX",
+                                      "WARPSYNC", "EXIT",  "NOP",  "BSYNC", "BAR",  "MOV"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (str_starts(name, names[i])) return true;
+  return false;
+}
+
+static bool plant(Arena *a, const Kernel *k, uint32_t *seed, Fault *out) {
+  enum { PLACES = 24 };
+  Place places[PLACES];
+  const int pc = (int)(next(seed) % (uint32_t)k->n);
+  const char *text = k->listing[pc].text;
+  if (!k->is_run[pc]) return false;
+  int n = places_of(a, text, places, PLACES, seed);
+  for (int i = 0; i < n && has_bits_alone(text); i++)
+    if (text[places[i].at] == '0') places[i--] = places[--n];
+  if (!n) return false;
+  const Place *p = &places[next(seed) % (uint32_t)n];
+  McListing *listing = ARENA_ARRAY(a, McListing, k->n + 1);
+  memcpy(listing, k->listing, sizeof *listing * (size_t)k->n);
+  listing[pc].text = arena_printf(a, "%.*s%s%s", p->at, text, p->with, text + p->at + p->length);
+  *out = (Fault){.kernel = k, .pc = pc, .text = listing[pc].text};
+  out->module[1] = read_module(a, k, listing);
+  return out->module[1] != NULL;
+}
+
+// ---- running ------------------------------------------------------------------------------------
+
+static OpenCase load_side(Arena *a, const Fault *f, bool machine_code) {
+  return machine_code ? open_case_load_module(a, f->kernel->index, f->module[1])
+                      : open_case_load(a, f->kernel->index, NULL);
+}
+
+static PtxOutcome run_first(const OpenCase *c) { return ptx_machine_run(c->machine, 0, 0, 0); }
+
+static bool again(void *self, bool machine_code, PtxTrace *trace, PtxAccessSink *sink,
+                  void *context) {
+  Arena *a = arena_new("again");
+  const OpenCase c = load_side(a, self, machine_code);
+  if (sink) ptx_machine_watch(c.machine, sink, context);
+  if (trace) ptx_machine_trace(c.machine, trace, context);
+  run_first(&c);
+  arena_free(a);
+  return true;
+}
+
+// Address of the first word that differs; 0: none does.
+static uint64_t first_word(const OpenCase *x, const OpenCase *y) {
+  for (int arg = 0; arg < x->n_args; arg++) {
+    if (!x->bytes[arg]) continue;
+    const unsigned char *a = ptx_machine_bytes(x->machine, x->buffers[arg], x->bytes[arg]),
+                        *b = ptx_machine_bytes(y->machine, y->buffers[arg], y->bytes[arg]);
+    for (int64_t i = 0; i < x->bytes[arg]; i++)
+      if (a[i] != b[i]) return y->buffers[arg] + (uint64_t)(i & ~3);
+  }
+  return 0;
+}
+
+typedef enum Verdict { LOCATED, SECOND, HARMLESS, REFUSED, ELSEWHERE, NONE, VERDICTS } Verdict;
+static const char *const verdict_names[VERDICTS] = {
+    "located", "located as the second", "harmless", "refused", "elsewhere", "none named"};
+
+static Verdict judge(Arena *a, Fault *f, McFault *found) {
+  *found = (McFault){.pc = -1, .or_pc = -1};
+  const Kernel *k = f->kernel;
+  if (f->module[1]->code[f->pc].why) return REFUSED;
+  const OpenCase text = load_side(a, f, false), machine = load_side(a, f, true);
+  run_first(&text);
+  const PtxOutcome outcome = run_first(&machine);
+  const uint64_t word = first_word(&text, &machine);
+  const int n = ptx_machine_findings(machine.machine);
+  const PtxFinding *finding = n ? ptx_machine_finding(machine.machine, n - 1) : NULL;
+  if (outcome == PTX_STOPPED && finding && finding->thread >= 0)
+    *found = mc_back_from(a, again, f, k->line, k->n, finding->pc, finding->thread, finding->block);
+  else if (word)
+    *found = mc_back(a, again, f, k->line, k->n, word);
+  else
+    return outcome == PTX_DONE ? HARMLESS : NONE;
+  if (!found->found) return NONE;
+  return found->pc == f->pc ? LOCATED : found->or_pc == f->pc ? SECOND : ELSEWHERE;
+}
+
+static void settle_kernel(Kernel *k, int index) {
+  const char *id = open_case_id(index);
+  size_t length = 0;
+  *k = (Kernel){.index = index};
+  k->cubin = machine_case_file(arena, id, ".cubin", &k->bytes);
+  const SassResult *sass = sass_parse(arena, machine_case_file(arena, id, ".sass", &length));
+  k->listing = ARENA_ARRAY(arena, McListing, sass->n_lines + 1);
+  for (int i = 0; i < sass->n_lines; i++)
+    if (sass->lines[i].opcode)
+      k->listing[k->n++] = (McListing){sass->lines[i].address, sass->lines[i].text};
+  McCubin cubin;
+  ck_assert(mc_cubin_read(arena, k->cubin, k->bytes, &cubin));
+  const LineTable table =
+      line_table_read(arena, k->cubin, k->bytes, ".nv_debug_line_sass", cubin.kernels[0].name);
+  ck_assert(table.n > 0);
+  int *line = ARENA_ARRAY(arena, int, k->n + 1);
+  bool *is_run = ARENA_ARRAY(arena, bool, k->n + 1);
+  const Fault none = {.kernel = k, .module = {NULL, read_module(arena, k, k->listing)}};
+  const OpenCase c = load_side(arena, &none, true);
+  ck_assert_int_eq(run_first(&c), PTX_DONE);
+  for (int pc = 0; pc < k->n; pc++) {
+    const LineRow *row = line_table_find(&table, (uint64_t)pc * 16);
+    line[pc] = row ? row->line : 0;
+    is_run[pc] = ptx_machine_executions(c.machine, pc) > 0;
+  }
+  k->line = line;
+  k->is_run = is_run;
+}
+
+// Prints each fault where GEMMVIEW_FAULTS is set.
+static void tell(const Kernel *k, const Fault *f, const McFault *found, Verdict v) {
+  if (!getenv("GEMMVIEW_FAULTS")) return;
+  printf("%s 0x%x %s: %s: 0x%x or 0x%x (stored 0x%x)\n     was %s\n     %s\n", verdict_names[v],
+         f->pc * 16, open_case_id(k->index), f->text, found->pc * 16, found->or_pc * 16,
+         found->store_pc * 16, k->listing[f->pc].text,
+         v == ELSEWHERE ? k->listing[found->pc].text : "");
+}
+
+static void plant_in(int index, int n, int counts[VERDICTS]) {
+  Kernel k;
+  settle_kernel(&k, index);
+  uint32_t seed = (uint32_t)(index + 1) * 7919u;
+  for (int i = 0; i < n;) {
+    Arena *a = arena_new("fault");
+    Fault f;
+    McFault found;
+    if (plant(a, &k, &seed, &f)) {
+      const Verdict v = judge(a, &f, &found);
+      counts[v]++;
+      i++;
+      tell(&k, &f, &found, v);
+    }
+    arena_free(a);
+  }
+}
+
+// Of what changes memory, or ends the block, so many in a hundred are told by the instruction, as
+// the first or the second candidate.
+START_TEST(test_planted_faults_are_located) {
+  enum { LEAST = 60, DEAR = 8, DEAR_MOST = 12 };
+  int counts[VERDICTS] = {0};
+  for (int index = 0; index < KERNELS; index++) {
+    const int n = stress_count(SAMPLED, WHOLE);
+    plant_in(index, index == DEAR && n > DEAR_MOST ? DEAR_MOST : n, counts);
+  }
+  Str told = str_new(arena);
+  for (int v = 0; v < VERDICTS; v++) str_printf(&told, "%s %d; ", verdict_names[v], counts[v]);
+  if (getenv("GEMMVIEW_FAULTS")) printf("%s\n", told.text);
+  const int located = counts[LOCATED] + counts[SECOND], others = counts[ELSEWHERE] + counts[NONE];
+  ck_assert_msg(located * 100 >= LEAST * (located + others), "%s", told.text);
+}
+END_TEST
+
+#define LOST "tests/data/machine/lost_sign"
+
+// pytorch#190973, in twelve instructions of PTX.
+START_TEST(test_a_published_miscompile_is_found_from_its_ptx) {
+  if (!cli_has_program() || !sass_find_tool(arena)) return;
+  const CliRun run = cli_run(arena, "open " LOST ".ptx --against " LOST
+                                    ".cubin --launch grid=1,block=32 --arg mem:128:random --arg 3");
+  ck_assert_int_eq(run.status, CLI_NO);
+  ck_assert_msg(strstr(run.out, "made by        /*00a0*/ VIMNMX3 R5, R0, UR4, R0, !PT\n") &&
+                    strstr(run.out, "from PTX line 21: max.s32 %r8, %r5, %r7"),
+                "%s", run.out);
+}
+END_TEST
+
+Suite *suite_machine_faults(void) {
+  Suite *suite = suite_create("machine_faults");
+  TCase *tcase = tcase_create("faults");
+  tcase_set_timeout(tcase, 3600);
+  tcase_add_checked_fixture(tcase, setup, teardown);
+  tcase_add_test(tcase, test_planted_faults_are_located);
+  tcase_add_test(tcase, test_a_published_miscompile_is_found_from_its_ptx);
+  suite_add_tcase(suite, tcase);
+  return suite;
+}

@@ -295,10 +295,12 @@ KernelPlay kernel_play(Arena *arena, const Model *model, const Emission *emissio
   KernelPlay out = {0};
   if (!text.at) return (KernelPlay){.why_not = "the worker sent no machine code"};
   if (model->target->cc >= FIRST_UNKNOWN)
-    return (KernelPlay){.why_not = arena_printf(arena,
-                                                "the clock does not know machine code of "
-                                                "%s yet",
-                                                model->target->arch)};
+    return (KernelPlay){
+        .why_not = arena_printf(arena,
+                                "the clock does not know where parameters of %s stand: its loops "
+                                "are played, one turn of each alone",
+                                model->target->arch),
+        .has_loops = true};
   if (stmt_find_action(model->program->kernel[which].body, ACTION_CLAIM, ROLE_COUNT))
     return (KernelPlay){.why_not = "its blocks choose their tiles at run time"};
   out.code = sass_decode(arena, text.at, (size_t)(text.end - text.at), model->target->cc);

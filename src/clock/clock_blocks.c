@@ -26,8 +26,13 @@ static void fill_slots(Engine *e, int blocks) {
     if (e->block[slot].lives) continue;
     const bool first = e->begun < e->slots;
     engine_begin_block(e, slot, e->begun % e->in->n_kinds);
-    const int64_t ready = e->now + (first ? 0 : (int64_t)e->machine->block_clocks);
-    for (int i = 0; i < e->in->warps; i++) e->warp[slot * e->in->warps + i].ready = ready;
+    const double begin = e->in->cold ? e->machine->code_begin_clocks : 0;
+    const int64_t ready = e->now + (int64_t)(first ? begin : e->machine->block_clocks);
+    for (int i = 0; i < e->in->warps; i++) {
+      EngineWarp *w = &e->warp[slot * e->in->warps + i];
+      w->ready = ready;
+      if (first) w->coming = ready;
+    }
   }
 }
 

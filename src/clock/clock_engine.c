@@ -72,6 +72,7 @@ static ClockCause hold(const Engine *e, const EngineScheduler *s, int warp) {
   const EngineWarp *w = &e->warp[warp];
   const SassInst *inst = inst_of(e, warp);
   if (w->waits) return CLOCK_BARRIER;
+  if (w->coming > e->now) return CLOCK_NO_INSTRUCTION;
   if (w->ready > e->now) return CLOCK_WAIT;
   const int scoreboard = waits_for(w, inst);
   if (scoreboard >= 0) return w->reason[scoreboard];
@@ -122,6 +123,18 @@ static void leave_loop(Engine *e, int warp, int loop) {
   if (e->watch) engine_watch_leave(e, warp, loop);
 }
 
+// A line of code that no warp has come by is fetched, where nothing of it is near.
+static void fetch_line(Engine *e, EngineWarp *w) {
+  enum { LINE = 128 / SASS_BYTES };
+  bool *fetched = &e->fetched[w->pc / LINE];
+  if (!e->in->cold || *fetched) return;
+  *fetched = true;
+  e->code_owed += e->machine->code_line_clocks;
+  const int64_t clocks = (int64_t)e->code_owed;
+  e->code_owed -= (double)clocks;
+  if (clocks) w->ready = w->coming = max64(w->ready, e->now) + clocks;
+}
+
 // To the next instruction of its way.
 static void go_on(Engine *e, int warp) {
   EngineWarp *w = &e->warp[warp];
@@ -130,6 +143,7 @@ static void go_on(Engine *e, int warp) {
   if (w->pc < here->last) {
     if (loop >= 0) leave_loop(e, warp, loop);  // its branch was not taken
     w->pc++;
+    fetch_line(e, w);
     return;
   }
   if (++w->stretch >= w->way->n_stretches) {
@@ -145,6 +159,7 @@ static void go_on(Engine *e, int warp) {
       leave_loop(e, warp, loop);
   }
   w->pc = to;
+  fetch_line(e, w);
 }
 
 static void issue(Engine *e, EngineScheduler *s, int warp) {
@@ -312,6 +327,7 @@ Engine *engine_new(Arena *arena, const ClockKernel *in) {
   e->lost = ARENA_ARRAY(arena, double, in->code->n *CLOCK_CAUSE_COUNT + 1);
   e->blame = ARENA_ARRAY(arena, int, in->code->n *CLOCK_CAUSE_COUNT + 1);
   e->owed = ARENA_ARRAY(arena, double, in->code->n + 1);
+  e->fetched = ARENA_ARRAY(arena, bool, in->code->n + 1);
   e->cold_owed = ARENA_ARRAY(arena, double, in->code->n + 1);
   e->executed = ARENA_ARRAY(arena, double, in->code->n + 1);
   e->stood = ARENA_ARRAY(arena, double, in->code->n + 1);
@@ -320,7 +336,7 @@ Engine *engine_new(Arena *arena, const ClockKernel *in) {
 
 void engine_begin_block(Engine *e, int slot, int kind) {
   EngineBlock *block = &e->block[slot];
-  *block = (EngineBlock){.lives = true};
+  *block = (EngineBlock){.lives = true, .in_step = e->begun < e->slots || e->slots == 1};
   for (int i = 0; i < e->in->warps; i++) {
     const SassWay *way = &e->in->kind[kind].way[i];
     EngineWarp *w = &e->warp[slot * e->in->warps + i];

@@ -23,7 +23,8 @@ typedef struct EngineWarp {
   int pc, stretch, event;
   int turns;  // round the first loop
   const SassWay *way;
-  int64_t ready;  // the clock at which its stall is over
+  int64_t ready;   // the clock at which its stall is over
+  int64_t coming;  // at which its next instruction is there
   int open[SASS_SCOREBOARDS];
   unsigned is_open;                // a bit for each that is
   int64_t back[SASS_SCOREBOARDS];  // results of one scoreboard come back in order
@@ -52,6 +53,7 @@ typedef struct EngineMbarrier {
 
 typedef struct EngineBlock {
   bool lives;
+  bool in_step;                 // with blocks of other SMs, which ask for the same
   int n_live;                   // warps
   double round_clocks, rounds;  // of its warps, round the loop that is cut
   int arrived[ENGINE_BARRIERS];
@@ -109,6 +111,7 @@ typedef struct Engine {
   double shared_free;   // when the shared pipe is free
   double far_free;      // when L2 has given what it was asked for
   double store_free;    // when L2 has taken what it was given
+  double dram_free;     // when DRAM has given what it was asked for
   double tma_free;      // when the unit that copies boxes is free
   EngineDue *due;
   int n_due, free_due, *wheel;
@@ -127,6 +130,8 @@ typedef struct Engine {
   double far_loads;              // so far that found nothing in L2
   double *owed;                  // of each load: executions that have to go to L2 still
   double *cold_owed;             // that have to go on to DRAM
+  bool *fetched;                 // of each line of code, that a warp has come by it
+  double code_owed;              // clocks of lines that nobody has waited for yet
   const int *loop_at;            // of the branch that ends it; -1: none
   ClockRounds rounds[CLOCK_MARKS_MAX];
   EngineWatch *watch;  // NULL: nobody watches

@@ -35,10 +35,15 @@ typedef struct ClockKernel {
   int n_kinds;
   const ClockBlock *kind;  // block i of the SM is of kind i % n_kinds
   int blocks, resident;    // that the SM runs in all; at once
-  double dram_share;       // of what is asked of L2, that is not there, once the first blocks ran
+  double dram_share;       // of what is asked of L2, that is not there; where `cold`,
+  double cold_dram_share;  // of what is asked once the first blocks ran
   bool cold;               // nothing is in L2 at first:
   double cold_loads;       // so many loads and boxes find nothing there
   double alone;            // times what an SM gets of L2 where all ask alike; 0: as where all do
+  // Blocks that begin together on all SMs ask for the same at the same time, and what they ask for
+  // is merged in front of L2: the share of it that goes on. 0: all of it.
+  double sent_share;
+  double dram_bytes;  // that DRAM gives this SM in a clock, of what it asks for; 0: no matter
   int n_loops;
   const SassLoop *loop;
   // Turns of each warp that its way leaves out of a loop, and those that it keeps; cut_loop -1:

@@ -80,6 +80,8 @@ typedef struct ClockMachine {
   double group_end_clocks;           // from the end of a wgmma to who waits for it
   double block_clocks;               // from the end of a block to the first instruction of the next
   double launch_clocks;              // of a launch, outside of all blocks
+  double code_begin_clocks;          // until the first warps have instructions, where all is cold
+  double code_line_clocks;           // for each line of 128 bytes that no warp has come by
   double near_clocks;                // of a load from L1
   double far_bytes, far_most_bytes;  // that L2 gives an SM in a clock while all ask; alone
   double unit_clocks;                // of MUFU, S2R and what else has a scoreboard

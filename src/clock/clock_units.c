@@ -166,23 +166,35 @@ void engine_let_happen(Engine *e) {
 
 // ---- far memory ---------------------------------------------------------------------------------
 
+// Of the executions of an instruction that go to L2, those that ask for what the warp has not
+// fetched yet, nor its neighbour sector: all boxes do.
+static double new_share(const Engine *e, int pc) {
+  const bool is_box = e->in->code->inst[pc].opcode->pipe == SASS_PIPE_CONTROL;
+  if (is_box || !e->in->cold_share) return 1;
+  return e->in->far_share[pc] > 0 ? fmin(1, e->in->cold_share[pc] / e->in->far_share[pc]) : 0;
+}
+
+static bool all_is_cold(const Engine *e) { return e->in->cold && e->far_loads < e->in->cold_loads; }
+
 // Whether what goes to L2 asks for what nobody has fetched: a part of a load's executions, at equal
 // distances, and every box.
 static bool is_cold(Engine *e, int pc) {
-  const bool is_box = e->in->code->inst[pc].opcode->pipe == SASS_PIPE_CONTROL;
-  if (!e->in->cold || e->far_loads >= e->in->cold_loads) return false;
-  e->cold_owed[pc] += is_box ? 1 : e->in->cold_share[pc] / e->in->far_share[pc];
+  if (!all_is_cold(e)) return false;
+  e->cold_owed[pc] += new_share(e, pc);
   if (e->cold_owed[pc] < 1) return false;
   e->cold_owed[pc] -= 1;
   e->far_loads++;
   return true;
 }
 
-// Data from DRAM are farther away: what the first blocks ask for where L2 is cold.
-static double far_latency(Engine *e, bool cold) {
+// Data from DRAM are farther away: what the first blocks ask for where L2 is cold, and of others as
+// much as L2 has no room for.
+static double far_latency(const Engine *e, int pc, bool cold) {
   const ClockMachine *m = e->machine;
   if (cold) return latency(e, m->cold_clocks);
-  return latency(e, m->far_clocks + e->in->dram_share * (m->dram_clocks - m->far_clocks));
+  const double missed = e->in->cold ? e->in->cold_dram_share : e->in->dram_share,
+               share = all_is_cold(e) ? 0 : missed * new_share(e, pc);
+  return latency(e, m->far_clocks + share * (m->dram_clocks - m->far_clocks));
 }
 
 // Bytes in a clock between L2 and this SM: `all` while every SM asks as much, `most` at best.
@@ -190,11 +202,33 @@ static double share_of_l2(const Engine *e, double all, double most) {
   return e->in->alone > 1 ? fmin(most, all * e->in->alone) : all;
 }
 
-// `rate`: bytes in a clock.
-static double take_from_l2(Engine *e, double from, double bytes, double rate, bool cold) {
+// Bytes in a clock, `rate` where everybody asks for something else. What blocks in step ask for is
+// sent for once, as fast as the port takes it that two SMs share.
+static double rate_of(const Engine *e, int warp, double rate) {
+  const bool in_step = e->block[warp / e->in->warps].in_step;
+  if (!in_step || !(e->in->sent_share > 0)) return rate;
+  return fmax(rate, fmin(rate / e->in->sent_share, e->machine->far_most_bytes / 2));
+}
+
+// When DRAM has given what L2 does not have.
+static double take_from_dram(Engine *e, double from, double bytes) {
+  if (!(e->in->dram_bytes > 0)) return from;
+  if (e->dram_free < from) e->dram_free = from;
+  e->dram_free += bytes / e->in->dram_bytes;
+  return e->dram_free;
+}
+
+// What an instruction asks L2 for.
+typedef struct Asked {
+  int warp, pc;
+  bool cold;
+} Asked;
+
+static double take_from_l2(Engine *e, const Asked *asked, double from, double bytes, double rate) {
   if (e->far_free < from) e->far_free = from;
-  e->far_free += bytes / rate;
-  return e->far_free + far_latency(e, cold);
+  e->far_free += bytes / rate_of(e, asked->warp, rate);
+  const double given = asked->cold ? take_from_dram(e, from, bytes) : from;
+  return fmax(e->far_free, given) + far_latency(e, asked->pc, asked->cold);
 }
 
 static void copy_box(Engine *e, int warp, int pc, const SassEvent *event) {
@@ -203,9 +237,10 @@ static void copy_box(Engine *e, int warp, int pc, const SassEvent *event) {
   if (e->tma_free < (double)e->now) e->tma_free = (double)e->now;
   const double from = e->tma_free;
   e->tma_free += m->box_clocks + box.rows * m->row_clocks;
-  const double there = fmax(take_from_l2(e, from, box.bytes, m->box_bytes, is_cold(e, pc)),
-                            e->tma_free + m->far_clocks) +
-                       latency(e, m->tma_clocks);
+  const Asked asked = {warp, pc, is_cold(e, pc)};
+  const double there =
+      fmax(take_from_l2(e, &asked, from, box.bytes, m->box_bytes), e->tma_free + m->far_clocks) +
+      latency(e, m->tma_clocks);
   const EngineLanding what = {(int64_t)there, warp / e->in->warps, event->address, box.bytes};
   if (e->n_landings < ENGINE_LANDINGS)
     e->landing[e->n_landings++] = what;
@@ -241,8 +276,9 @@ static int port_clocks(const Engine *e, int pc, double wavefronts) {
 // When the result of an instruction that goes through the queue is there: shared memory takes a
 // clock for each wavefront, L1 one for each line, L2 so many bytes a clock, and all answer in
 // order. The shared pipe is never idle while a scheduler has something for it.
-static double queue_up(Engine *e, EngineScheduler *s, int pc) {
+static double queue_up(Engine *e, EngineScheduler *s, int warp) {
   const ClockMachine *m = e->machine;
+  const int pc = e->warp[warp].pc;
   const SassInst *inst = &e->in->code->inst[pc];
   const bool far = inst->opcode->pipe == SASS_PIPE_FAR;
   const double wavefronts = far ? e->in->lines[pc] : e->in->wavefronts[pc];
@@ -255,11 +291,13 @@ static double queue_up(Engine *e, EngineScheduler *s, int pc) {
   if (s->n_queued < CLOCK_QUEUE_MAX) s->n_queued++;
   e->shared_free += wavefronts;
   if (!far) return leaves + port - m->queue_clocks + latency(e, m->shared_clocks);
-  if (is_load(inst))
-    return goes_far(e, pc)
-               ? take_from_l2(e, leaves, e->in->far_bytes[pc] / e->in->far_share[pc],
-                              share_of_l2(e, m->far_bytes, m->far_most_bytes), is_cold(e, pc))
-               : leaves + latency(e, is_local(inst) ? m->local_clocks : m->near_clocks);
+  if (is_load(inst)) {
+    if (!goes_far(e, pc))
+      return leaves + latency(e, is_local(inst) ? m->local_clocks : m->near_clocks);
+    const Asked asked = {warp, pc, is_cold(e, pc)};
+    return take_from_l2(e, &asked, leaves, e->in->far_bytes[pc] / e->in->far_share[pc],
+                        share_of_l2(e, m->far_bytes, m->far_most_bytes));
+  }
   if (e->store_free < leaves) e->store_free = leaves;
   e->store_free += e->in->far_bytes[pc] / share_of_l2(e, m->store_bytes, m->store_most_bytes);
   return e->store_free;
@@ -343,7 +381,7 @@ void engine_carry_out(Engine *e, EngineScheduler *s, int warp) {
     s->unit_free = taken + e->machine->pipe_clocks[SASS_PIPE_XU];
     back = (double)taken + e->machine->unit_clocks;
   }
-  if (queued) back = queue_up(e, s, w->pc);
+  if (queued) back = queue_up(e, s, warp);
   if (copies) {
     e->shared_free += e->in->wavefronts[w->pc] * e->machine->copy_clocks;
     if (back > w->copied) w->copied = back;

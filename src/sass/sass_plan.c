@@ -42,6 +42,9 @@ static void need_sources(Needs *needs, const SassInst *inst, const SassEval *eva
     need_register(needs, of_uniforms, number);
     if (slot == 2 && has & SASS_HAS_C_HIGH) need_register(needs, of_uniforms, number + 1);
   }
+  // What an arrival expects stands in a register, whatever its form says of the slot.
+  if (inst->opcode->kind == SASS_KIND_MBARRIER)
+    need_register(needs, false, sass_field(inst, 32, 8));
   if (plain && orders(inst)) {
     static const int places[] = {24, 32, 64};
     for (int i = 0; i < 3; i++) {

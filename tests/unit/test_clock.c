@@ -323,6 +323,45 @@ START_TEST(a_turn_is_watched_clock_by_clock) {
 }
 END_TEST
 
+// Loads that L2 holds up: blocks in step get what they ask for as one, up to what the port of two
+// SMs takes; of later blocks only those that come one at a time are in step. DRAM's rate holds up
+// what nobody has fetched.
+START_TEST(blocks_in_step_get_more_of_l2) {
+  const ClockMachine machine = machine_of("clock/sm_90.json");
+  static const double far_bytes[LENGTH] = {512, 512, 512}, all[LENGTH] = {1, 1, 1};
+  SassInst inst[LENGTH];
+  for (int i = 0; i < LENGTH; i++)
+    inst[i] = plain(i < 3 ? opcode(SASS_PIPE_FAR, SASS_KIND_LOAD)
+                          : opcode(SASS_PIPE_FMA, SASS_KIND_PLAIN));
+  const SassCode code = {LENGTH, inst};
+  for (int i = 0; i < 3; i++) inst[i].writes_scoreboard = 0;
+  inst[3].wait = 1;
+  const SassLoop loop = {0, LENGTH - 1};
+  ClockKernel kernel = rounds(&machine, &code, &loop, 8);
+  kernel.far_bytes = far_bytes;
+  kernel.far_share = kernel.cold_share = all;
+  const double bytes = RESIDENT * 8.0 * TURNS * 3 * 512;
+  const double apart = clock_play_kernel(arena, &kernel).turn.clocks;
+  kernel.sent_share = 0.9;
+  const double near = clock_play_kernel(arena, &kernel).turn.clocks;
+  kernel.sent_share = 0.1;
+  const double in_step = clock_play_kernel(arena, &kernel).turn.clocks;
+  ck_assert_double_eq_tol(apart - near, bytes / machine.far_bytes * 0.1, 40);
+  ck_assert_double_eq_tol(apart - in_step,
+                          bytes * (1 / machine.far_bytes - 2 / machine.far_most_bytes), 40);
+  kernel.blocks = 3 * RESIDENT;
+  const double later = clock_play_kernel(arena, &kernel).turn.clocks - in_step;
+  ck_assert_double_ge(later, 2 * bytes / machine.far_bytes);
+  kernel.blocks = RESIDENT;
+  kernel.cold = true;
+  kernel.cold_loads = 1e9;
+  kernel.dram_bytes = 10;
+  const double cold = clock_play_kernel(arena, &kernel).turn.clocks;
+  ck_assert_double_ge(cold, bytes / 10 + machine.cold_clocks + machine.code_begin_clocks);
+  ck_assert_double_le(cold, bytes / 10 + machine.cold_clocks + machine.code_begin_clocks + 200);
+}
+END_TEST
+
 // The clocks between two stays in a loop are no turn of it.
 START_TEST(a_loop_inside_is_left_and_entered_again) {
   enum { N = 20, TWICE = 8 };
@@ -429,6 +468,7 @@ Suite *suite_clock(void) {
   tcase_add_test(tcase, a_barrier_holds_a_block);
   tcase_add_test(tcase, loops_inside_turn_as_often_as_is_said);
   tcase_add_test(tcase, a_turn_is_watched_clock_by_clock);
+  tcase_add_test(tcase, blocks_in_step_get_more_of_l2);
   tcase_add_test(tcase, a_loop_inside_is_left_and_entered_again);
   tcase_add_test(tcase, facts_are_read_strictly);
   tcase_add_test(tcase, recorded_kernels_come_out);

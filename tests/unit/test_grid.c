@@ -19,10 +19,12 @@
 #include "model/ir/stmt.h"
 #include "model/readings/cost/l2_replay.h"
 #include "model/readings/place/chip_merge.h"
+#include "model/readings/place/l2_sharing.h"
 #include "model/schedules/random_schedule.h"
 #include "property.h"
 
-#define TF32 "ATOM_KIND=mma_m16n8k8_tf32,WM=2,WN=4,FM=4,FN=4,BK=2,STAGE=11,TARGET=rtx5060-laptop"
+#define TF32_ON "ATOM_KIND=mma_m16n8k8_tf32,WM=2,WN=4,FM=4,FN=4,BK=2,STAGE=11,TARGET="
+#define TF32 TF32_ON "rtx5060-laptop"
 
 static const double MiB = 1024 * 1024;
 
@@ -196,6 +198,36 @@ START_TEST(grouped_programs_compute) {
   ck_assert(schedule_parse(&schedule, patched[_i], &diags));
   const Model *model = model_of(patched[_i]);
   ck_assert(property_computes(&schedule, "all", model->program, 1));
+}
+END_TEST
+
+// 16 x 16 tiles, all in order: of 132 CTAs, one an SM, a place of 16 has some rows and columns of
+// tiles twice. All that run at once ask for 16 panels of A and 16 of B, 256 times. What is asked
+// for later was there before.
+START_TEST(blocks_in_step_share_what_they_ask_for) {
+  const Model *model = model_of(TF32_ON "h200,M=2048,N=2048,K=1024");
+  const L2Sharing two = l2_sharing(property_arena, model, 2),
+                  one = l2_sharing(property_arena, model, 1);
+  ck_assert_double_eq(two.sent, one.sent);
+  ck_assert(one.sent > 0.5 && one.sent < 0.7);
+  ck_assert_double_eq_tol(two.distinct, 32 / 512.0, 1e-9);
+  ck_assert_double_eq_tol(one.distinct, (9 + 16) / 256.0, 1e-9);
+  ck_assert_double_eq(one.missed_warm, 0);
+  // A GPU whose places nobody knows merges nothing.
+  const L2Sharing unknown = l2_sharing(property_arena, model_of(TF32), 1);
+  ck_assert_double_eq(unknown.sent, 1);
+}
+END_TEST
+
+// In rows each wave of a large product reads all of B again, and new rows of A: of the panels that
+// differ none is there. In groups of eight the next wave finds those of B.
+START_TEST(panels_that_differ_are_missed_or_there) {
+  const Model *rows = model_of(TF32), *groups = model_of(TF32 ",GROUP_M=8");
+  const L2Replay missed = l2_replay(property_arena, grid_outline(property_arena, rows)),
+                 found = l2_replay(property_arena, grid_outline(property_arena, groups));
+  ck_assert_double_eq_tol(missed.missed_share, 1, 1e-9);
+  ck_assert_double_lt(found.missed_share, 0.6);
+  ck_assert_double_gt(found.missed_share, 1 - found.hit);
 }
 END_TEST
 
@@ -613,6 +645,8 @@ Suite *suite_grid(void) {
   tcase_add_test(tcase, patches_cover_every_tile_once);
   tcase_add_loop_test(tcase, grouped_programs_compute, 0, sizeof patched / sizeof *patched);
   tcase_add_test(tcase, of_a_huge_grid_the_first_waves_are_replayed);
+  tcase_add_test(tcase, blocks_in_step_share_what_they_ask_for);
+  tcase_add_test(tcase, panels_that_differ_are_missed_or_there);
   tcase_add_test(tcase, the_same_number_of_ctas);
   tcase_add_test(tcase, waves_and_the_tail);
   tcase_add_loop_test(tcase, blocks_have_every_tile_or_all_of_its_parts, 0, 2);

@@ -121,6 +121,30 @@ START_TEST(cold_caches_cost_clocks) {
 }
 END_TEST
 
+// Of a GPU whose launches the clock cannot play each loop is played alone; the total stands in.
+START_TEST(loops_are_played_where_launches_cannot_be) {
+  if (!cli_has_program()) return;
+  const CliRun run = cli_run(arena, "why -k blackwell/pair --json");
+  ck_assert_msg(run.status == 0, "%s", run.err);
+  const JsonValue *root = cli_json(arena, &run), *loops = json_object_get(root, "loops");
+  ck_assert_ptr_nonnull(strstr(run.out, "\"stand_in\":true"));
+  if (!strstr(run.out, "\"arch\":\"sm_100a\"") || !json_count(loops)) return;  // no NVRTC here
+  ck_assert_ptr_nonnull(strstr(run.out, "\"unchecked\":true"));
+  ck_assert_ptr_nonnull(strstr(run.out, "its loops are played, one turn of each alone"));
+  double longest = 0;
+  for (int i = 0; i < json_count(loops); i++)
+    longest = fmax(longest, number(json_object_get(json_at(loops, i), "clocks"), "value"));
+  ck_assert_double_gt(longest, 1000);
+  ck_assert_int_gt(json_count(json_object_get(root, "instructions")), 500);
+  const CliRun text = cli_run(arena, "why -k blackwell/pair");
+  ck_assert_ptr_nonnull(strstr(text.out, "clocks a turn"));
+  ck_assert_ptr_nonnull(strstr(text.out, "no GPU of sm_100a has been measured"));
+  const CliRun view = cli_run(arena, "show why -k blackwell/pair --compile");
+  ck_assert_ptr_nonnull(strstr(view.out, "stand-in "));
+  ck_assert_ptr_nonnull(strstr(view.out, "each loop is played alone, by published facts"));
+}
+END_TEST
+
 // Without a compiler the calibrated roofline stands in, and says so.
 START_TEST(a_stand_in_says_so) {
   if (!cli_has_program()) return;
@@ -361,6 +385,7 @@ Suite *suite_why(void) {
   tcase_add_test(tcase, a_schedule_is_played);
   tcase_add_test(tcase, the_screen_adds_up);
   tcase_add_test(tcase, cold_caches_cost_clocks);
+  tcase_add_test(tcase, loops_are_played_where_launches_cannot_be);
   tcase_add_test(tcase, a_stand_in_says_so);
   tcase_add_test(tcase, samples_stand_beside);
   tcase_add_test(tcase, a_cubin_has_clocks_a_turn);

@@ -105,7 +105,7 @@ static ClockAnswer answer_state(const Compiled *c, const ClockAsk *ask, const ch
     const ClockTexts texts = texts_of(c);
     const ClockAnswer answer = clock_answer_state(c->arena, cli_compiled_model(c), c->emission,
                                                   &texts, c->answer->sass, ask);
-    *note = answer.why_not;
+    *note = answer.why_not ? answer.why_not : answer.no_clocks;
     if (!answer.why_not) return answer;
   }
   return clock_answer_stand_in(cli_compiled_model(c), ask);

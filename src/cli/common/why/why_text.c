@@ -150,7 +150,7 @@ void why_print(const Why *why) {
     printf("from published facts: no GPU of %s has been measured\n", answer->target->arch);
   if (answer->assumes_threads)
     printf("the code does not name its block size: played with %d threads\n", 32 * answer->warps);
-  if (answer->no_clocks) printf("%s\n", answer->no_clocks);
+  if (answer->no_clocks && !why->note) printf("%s\n", answer->no_clocks);
   print_kernel(why);
   if (answer->main < 0) return;
   const ClockedLoop *loop = &answer->loop[answer->main];

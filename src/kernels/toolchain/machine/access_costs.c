@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "banks/engine/bank.h"
+#include "banks/engine/sector.h"
 #include "base/str.h"
 
 // PAIR: L2 fetches two sectors from DRAM where one is asked for.
@@ -105,16 +106,23 @@ static bool is_past_pipe(const SassInst *inst) {
   return inst->opcode->kind == SASS_KIND_COPY && inst->bytes >= 16;
 }
 
+// Clocks of L1: of a load those that were measured, by banks as of shared memory and four lines a
+// clock; of others one for each line.
+static double l1_clocks(const SassInst *inst, const int64_t address[SASS_LANES]) {
+  int64_t seen[SASS_LANES * 2];
+  const BankOp *op = inst->opcode->kind == SASS_KIND_LOAD ? sectors_load(inst->bytes) : NULL;
+  if (op) return sectors_count(op, address).wavefronts;
+  return list_pieces(address, inst->bytes, LINE, seen) * (is_past_pipe(inst) ? COPIED_LINE : 1);
+}
+
 void access_costs_note(void *context, int warp, int at, const int64_t address[SASS_LANES],
                        const int64_t *shared) {
   AccessCosts *costs = context;
   const SassInst *inst = &costs->code->inst[at];
-  int64_t seen[SASS_LANES * 2];
   if (access_is_local(inst)) return;
   costs->n[at]++;
   if (inst->opcode->pipe == SASS_PIPE_FAR) {
-    costs->lines[at] +=
-        list_pieces(address, inst->bytes, LINE, seen) * (is_past_pipe(inst) ? COPIED_LINE : 1);
+    costs->lines[at] += l1_clocks(inst, address);
     bool waits;
     costs->far_bytes[at] += far_bytes_of(costs, warp, inst, address, &waits);
     costs->far_share[at] += waits;

@@ -496,6 +496,24 @@ static double take_parts(Arena *arena, const Model *compiled, const Emission *em
   return sum;
 }
 
+// Where the launch cannot be played: the total is the stand-in's, each loop is played alone.
+static ClockAnswer answer_loops(Arena *arena, const Model *compiled, const EmitKernel *kernel,
+                                ElfBytes text, const SassResult *sass, const ClockMachine *machine,
+                                const ClockAsk *ask) {
+  ClockAnswer out = clock_answer_stand_in(compiled, ask);
+  out.kernel = kernel->name;
+  out.unchecked = !machine->checked;
+  out.code = sass_decode(arena, text.at, (size_t)(text.end - text.at), compiled->target->cc);
+  if (out.code.n > CODE_MAX) return out;
+  out.warps = (int)ceil_div(kernel->n_threads, 32);
+  out.blocks = max_int(1, compiled->resources.blocks_per_sm);
+  out.registers = compiled->resources.n_registers;
+  begin_instructions(arena, &out);
+  take_texts(arena, sass, &out);
+  play_cubin(arena, machine, ask, &out);
+  return out;
+}
+
 ClockAnswer clock_answer_state(Arena *arena, const Model *compiled, const Emission *emission,
                                const ClockTexts *texts, const SassResult *sass,
                                const ClockAsk *ask) {
@@ -505,6 +523,12 @@ ClockAnswer clock_answer_state(Arena *arena, const Model *compiled, const Emissi
     return no_answer("no clock facts are known of this GPU");
   const KernelPlay play =
       kernel_play(arena, compiled, emission, which, texts->text[which], texts->stack_bytes);
+  if (play.why_not && play.has_loops) {
+    ClockAnswer loops = answer_loops(arena, compiled, &emission->kernel[which], texts->text[which],
+                                     sass, &machine, ask);
+    loops.no_clocks = play.why_not;
+    return loops;
+  }
   if (play.why_not) return no_answer(play.why_not);
   const ClockStay stay = kernel_play_run(arena, &play, &machine, &(PlayAsk){.cold = ask->cold});
   if (stay.gave_up) return no_answer("its warps wait for a signal that never comes");

@@ -76,6 +76,7 @@ ClockNumber *clock_number(Arena *arena, const ClockSubject *subject, const Plan 
   const ClockAnswer answer =
       clock_answer_state(arena, model, emission, &texts, NULL, &(ClockAsk){0});
   if (answer.why_not) return no_number(arena, answer.why_not);
+  if (answer.stand_in) return no_number(arena, answer.no_clocks);
   return number_of(arena, &answer);
 }
 

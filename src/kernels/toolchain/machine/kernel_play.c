@@ -8,6 +8,7 @@
 // generations, of which three are played.
 #include "kernels/toolchain/machine/kernel_play.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,6 +20,7 @@
 #include "model/ir/find_op.h"
 #include "model/ir/program.h"
 #include "model/ir/stmt.h"
+#include "model/readings/place/l2_sharing.h"
 
 enum {
   CUT_INSTRUCTIONS = 200000,  // of a block, from which on its main loop is cut
@@ -270,6 +272,18 @@ static void cut_ways(Arena *arena, KernelPlay *play, const SassWay *way, ClockBl
   in->kept_turns = rounds + 1 - turns;
 }
 
+// What blocks ask for together, and the part of DRAM's bytes that each SM has for it.
+static void share_l2(Arena *arena, const Model *model, ClockKernel *in) {
+  const Target *target = model->target;
+  const L2Sharing sharing = l2_sharing(arena, model, min_int(in->resident, in->blocks));
+  in->sent_share = sharing.sent;
+  in->dram_share = sharing.missed_warm;
+  in->cold_dram_share = sharing.missed;
+  if (!target_knows(target->dram_read_gbps)) return;
+  const double bytes = target->dram_read_gbps * 1e3 / target->boost_mhz;
+  in->dram_bytes = bytes / (double)target->sm_count / sharing.distinct * fmax(1, in->alone);
+}
+
 void kernel_play_finish(Arena *arena, KernelPlay *play, ClockBlock *kind, double blocks) {
   play->executed = count_executed(arena, &play->code, &play->in, blocks);
   cut_ways(arena, play, kind[0].way, kind);
@@ -281,10 +295,12 @@ KernelPlay kernel_play(Arena *arena, const Model *model, const Emission *emissio
   KernelPlay out = {0};
   if (!text.at) return (KernelPlay){.why_not = "the worker sent no machine code"};
   if (model->target->cc >= FIRST_UNKNOWN)
-    return (KernelPlay){.why_not = arena_printf(arena,
-                                                "the clock does not know machine code of "
-                                                "%s yet",
-                                                model->target->arch)};
+    return (KernelPlay){
+        .why_not = arena_printf(arena,
+                                "the clock does not know where parameters of %s stand: its loops "
+                                "are played, one turn of each alone",
+                                model->target->arch),
+        .has_loops = true};
   if (stmt_find_action(model->program->kernel[which].body, ACTION_CLAIM, ROLE_COUNT))
     return (KernelPlay){.why_not = "its blocks choose their tiles at run time"};
   out.code = sass_decode(arena, text.at, (size_t)(text.end - text.at), model->target->cc);
@@ -307,6 +323,7 @@ KernelPlay kernel_play(Arena *arena, const Model *model, const Emission *emissio
                                            .threads = kernel->n_threads,
                                            .smem_bytes = kernel->smem_bytes});
   access_costs_finish(&costs);
+  const double missed = model->traffic.l2_hit >= 0 ? 1 - model->traffic.l2_hit : 0;
   out.in = (ClockKernel){
       .wavefronts = costs.wavefronts,
       .lines = costs.lines,
@@ -320,9 +337,11 @@ KernelPlay kernel_play(Arena *arena, const Model *model, const Emission *emissio
       .blocks = blocks,
       .resident = resident_of(model, kernel, which),
       .alone = (double)model->target->sm_count * blocks / (double)grid_of(model, kernel),
-      .dram_share = model->traffic.l2_hit >= 0 ? 1 - model->traffic.l2_hit : 0,
+      .dram_share = missed,
+      .cold_dram_share = missed,
       .n_loops = out.n_loops,
   };
+  if (which == model->program->main_kernel) share_l2(arena, model, &out.in);
   kernel_play_finish(arena, &out, kind, (double)grid_of(model, kernel));
   const double tiles =
       kernel->persistent ? (double)kernel->n_blocks / (double)grid_of(model, kernel) : 1;

@@ -148,7 +148,8 @@ KernelPlay launch_play_run(Arena *arena, const SassCode *code, const Target *tar
   // Where L2 does not hold the launch's memory, it fetches each byte of it once.
   const double asked = asked_bytes(&out);
   out.data_bytes = run->data_bytes < asked ? run->data_bytes : asked;
-  if (out.data_bytes > (double)target->l2_bytes) out.in.dram_share = out.data_bytes / asked;
+  if (out.data_bytes > (double)target->l2_bytes)
+    out.in.dram_share = out.in.cold_dram_share = out.data_bytes / asked;
   out.in.cold_loads = play_cold_loads(code, costs->cold_share, kind[0].way, warps) *
                       min_int(out.in.blocks, resident);
   return out;

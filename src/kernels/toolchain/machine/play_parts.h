@@ -7,6 +7,7 @@
 // The input of a play, to be played again with another machine or another question.
 typedef struct KernelPlay {
   const char *why_not;  // a sentence where it cannot be; NULL: it can
+  bool has_loops;       // and where the launch alone is what cannot be played
   SassCode code;
   int n_loops;
   SassLoop loop[CLOCK_MARKS_MAX];

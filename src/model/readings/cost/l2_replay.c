@@ -28,10 +28,10 @@ typedef struct Replay {
   const Grid *grid;
   Panel *slot;  // open addressing
   uint64_t mask;
-  double *booked;        // [waves] bytes of panels that this wave was the last to read
-  int64_t wave;          // being replayed
-  int64_t oldest;        // the first wave whose panels are still there
-  double asked, missed;  // of this wave
+  double *booked;                  // [waves] bytes of panels that this wave was the last to read
+  int64_t wave;                    // being replayed
+  int64_t oldest;                  // the first wave whose panels are still there
+  double asked, missed, distinct;  // of this wave; each panel once
 } Replay;
 
 static Panel *find(Replay *replay, int64_t panel) {
@@ -46,6 +46,7 @@ static void touch(Replay *replay, int64_t number, double bytes) {
   bool seen = panel->key != 0;
   replay->asked += bytes;
   if (!seen || panel->wave < replay->oldest) replay->missed += bytes;
+  if (!seen || panel->wave < replay->wave) replay->distinct += bytes;
   if (seen) replay->booked[panel->wave] -= bytes;
   *panel = (Panel){number + 1, replay->wave};
   replay->booked[replay->wave] += bytes;
@@ -63,7 +64,7 @@ static void replay_wave(Replay *replay) {
   const Grid *grid = replay->grid;
   int64_t first = replay->wave * grid->wave_ctas, n = grid_wave_size(grid, replay->wave);
   replay->oldest = oldest_wave(replay);
-  replay->asked = replay->missed = 0;
+  replay->asked = replay->missed = replay->distinct = 0;
   for (int64_t i = 0; i < n; i += GRID_BATCH) {
     GridCta cta[GRID_BATCH];
     int got = grid_ctas(grid, first + i, cta);
@@ -93,7 +94,7 @@ L2Replay l2_replay(Arena *scratch, const Grid *grid) {
   L2Replay all = {0};
   int64_t n_waves = min64(grid->n_waves, max64(2, L2_REPLAY_CTAS / grid->wave_ctas));
   Replay replay = new_replay(scratch, grid, n_waves);
-  double later_asked = 0, later_missed = 0;
+  double later_asked = 0, later_missed = 0, later_distinct = 0;
   for (; replay.wave < n_waves; replay.wave++) {
     replay_wave(&replay);
     all.asked_bytes += replay.asked;
@@ -101,6 +102,7 @@ L2Replay l2_replay(Arena *scratch, const Grid *grid) {
     if (replay.wave == 0) continue;
     later_asked += replay.asked;
     later_missed += replay.missed;
+    later_distinct += replay.distinct;
   }
   if (n_waves < grid->n_waves) {
     double rest = (double)(grid->n_ctas - n_waves * grid->wave_ctas) /
@@ -108,6 +110,7 @@ L2Replay l2_replay(Arena *scratch, const Grid *grid) {
     all.asked_bytes += rest * later_asked;
     all.missed_bytes += rest * later_missed;
   }
+  all.missed_share = later_distinct > 0 ? later_missed / later_distinct : 0;
   all.hit = all.asked_bytes > 0 ? 1 - all.missed_bytes / all.asked_bytes : 0;
   return all;
 }

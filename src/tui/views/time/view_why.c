@@ -59,6 +59,8 @@ static void find_answer(Session *session, WhyFrame *frame) {
   frame->answer = answer && !answer->why_not ? answer : stand_in(session);
   if (frame->answer != answer)
     frame->missing = answer ? answer->why_not : missing_text(session, compiled);
+  else if (answer->stand_in)
+    frame->missing = answer->no_clocks;
 }
 
 // ---- the place ----------------------------------------------------------------------------------

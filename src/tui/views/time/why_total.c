@@ -54,6 +54,8 @@ static int percent(const ClockSpan *span) {
 
 static int draw_speed(Canvas *canvas, Rect row, int col, const ClockAnswer *answer) {
   if (!(answer->tflops > 0)) return col;
+  if (answer->stand_in && answer->main >= 0)
+    col = canvas_text(canvas, row, 0, col, STYLE_WARN, "stand-in ");
   col = canvas_printf(canvas, row, 0, col, STYLE_TITLE, "%.3g TFLOP/s", answer->tflops);
   col = canvas_printf(canvas, row, 0, col, STYLE_DIM, " ±%d %%", percent(&answer->clocks));
   char clock[32];
@@ -75,9 +77,10 @@ static void draw_head(Canvas *canvas, Rect row, const WhyFrame *frame) {
   if (answer->n_loops > 1)
     col = canvas_printf(canvas, row, 0, col, STYLE_DIM, ", %d of %d", frame->loop_at + 1,
                         answer->n_loops);
-  col = canvas_printf(
-      canvas, row, 0, col, STYLE_DIM, "  %d instructions, %.3g warps a scheduler, %.0f turns",
-      loop->last - loop->first + 1, clock_warps_a_scheduler(answer), frame->loop->turns);
+  col = canvas_printf(canvas, row, 0, col, STYLE_DIM, "  %d instructions, %.3g warps a scheduler",
+                      loop->last - loop->first + 1, clock_warps_a_scheduler(answer));
+  if (frame->loop->turns > 0)
+    col = canvas_printf(canvas, row, 0, col, STYLE_DIM, ", %.0f turns", frame->loop->turns);
   const char *origin = "machine code, played clock by clock";
   if (row.cols - utf8_columns(origin) > col + 3)
     canvas_text(canvas, row, 0, row.cols - utf8_columns(origin) - 1, STYLE_ESTIMATED, origin);
@@ -164,6 +167,11 @@ static bool any_if(const ClockAnswer *answer) {
 }
 
 static void draw_ifs(Canvas *canvas, Rect row, const ClockAnswer *answer) {
+  if (answer->stand_in) {
+    canvas_text(canvas, row, 0, 1, STYLE_DIM,
+                "each loop is played alone, by published facts, not checked");
+    return;
+  }
   int col = canvas_text(canvas, row, 0, 1, STYLE_ACCENT, "if") + 2;
   if (!any_if(answer)) {
     canvas_text(canvas, row, 0, col, STYLE_DIM, "the clock plays it …");

@@ -38,10 +38,14 @@ static void run_body(Str *out, const char *body, const Edges edges[3], EdgeRun *
   arena_free(arena);
 }
 
+char *edges_read(Arena *arena, const char *list) {
+  size_t n = 0;
+  return open_case_bytes(arena, arena_printf(arena, "tests/data/%s", list), &n);
+}
+
 void edges_check(const char *list, const char *golden, EdgeRun *run) {
   Arena *arena = arena_new("test");
-  size_t n = 0;
-  char *rows = open_case_bytes(arena, arena_printf(arena, "tests/data/%s", list), &n);
+  char *rows = edges_read(arena, list);
   Edges edges[3] = {{1, {0}}, {1, {0}}, {1, {0}}};
   Str out = str_new(arena);
   for (char *row = strtok(rows, "\n"); row; row = strtok(NULL, "\n")) {

@@ -13,6 +13,8 @@ typedef void EdgeRun(Arena *arena, Str *out, const char *body,
                      const uint64_t operands[3][EDGE_LANES]);
 // Every body of tests/data/`list`; the answers are compared with tests/golden/`golden`.
 void edges_check(const char *list, const char *golden, EdgeRun *run);
+// The text of tests/data/`list`, which may be taken apart.
+char *edges_read(Arena *arena, const char *list);
 // Whether a body names this register: R1, but not R16.
 bool edges_name(const char *body, const char *name);
 // " NAME" and each lane's number of this many words, the lower one first in memory; `digits`: of

@@ -19,8 +19,8 @@
 #include "banks/solver/own_access.h"
 #include "base/hash.h"
 #include "base/str.h"
+#include "edges.h"
 #include "golden.h"
-#include "open_case.h"
 
 Suite *suite_told_texts(void);
 
@@ -263,8 +263,7 @@ static void tell_row(Arena *arena, Str *out, const char *row) {
 
 START_TEST(texts_are_told_as_reviewed) {
   Arena *arena = arena_new("test"), *of_row = arena_new("a row");
-  size_t n = 0;
-  char *rows = open_case_bytes(arena, "tests/data/text_edges.txt", &n);
+  char *rows = edges_read(arena, "text_edges.txt");
   Str out = str_new(arena);
   for (char *row = strtok(rows, "\n"); row; row = strtok(NULL, "\n"), arena_reset(of_row))
     if (row[0] != '#') tell_row(of_row, &out, row);

@@ -7,8 +7,11 @@
 #include <check.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/str.h"
 #include "edges.h"
+#include "golden.h"
+#include "machine/mc_code.h"
 #include "machine_case.h"
 #include "open_case.h"
 
@@ -94,11 +97,96 @@ START_TEST(instructions_at_their_edges_are_as_reviewed) {
 }
 END_TEST
 
+// ---- what a cubin says, and what is made of its code --------------------------------------------
+
+static void tell_kernel(Str *out, const McKernel *k) {
+  str_printf(out, "  %s: %d bytes of parameters at %d, shared %d, stack %d, registers %d\n",
+             k->name, k->parameter_bytes, k->parameters_at, k->shared_bytes, k->stack_bytes,
+             k->registers);
+  str_printf(out, "    at most %d %d %d, required %d %d %d, cluster %d %d %d;", k->maximum[0],
+             k->maximum[1], k->maximum[2], k->required[0], k->required[1], k->required[2],
+             k->cluster[0], k->cluster[1], k->cluster[2]);
+  for (int i = 0; i < k->n_parameters; i++)
+    str_printf(out, " %d+%d", k->parameters[i].offset, k->parameters[i].bytes);
+  str_add(out, "\n");
+}
+
+static uint64_t sum_number(uint64_t sum, int64_t number) {
+  return hash_bytes(sum, &number, sizeof number);
+}
+
+// The operands of a step, and what is gathered for it.
+static uint64_t sum_step(uint64_t sum, const McStep *step) {
+  for (int n = 0; n < step->n; n++) {
+    const McOperand *o = &step->operands[n];
+    sum = sum_number(sum_number(sum_number(sum, o->letter), o->present), o->n);
+    sum = sum_number(sum_number(sum_number(sum, o->keep), o->flip), o->add);
+    for (int i = 0; i < o->n; i++) sum = sum_number(sum, o->arg[i]);
+  }
+  for (int n = 0; n < step->n_gathers; n++) {
+    const McGather *g = &step->gathers[n];
+    sum = sum_number(sum_number(sum_number(sum, g->kind), g->t), g->low);
+    sum = sum_number(sum_number(sum_number(sum, g->high), g->uniform), g->uniform_high);
+    sum = sum_number(sum_number(sum_number(sum, g->scale), g->half), g->offset);
+    sum = sum_number(sum_number(sum_number(sum, (int64_t)g->keep), (int64_t)g->flip),
+                     (int64_t)g->add);
+  }
+  for (int n = 0; n < step->n_scatters; n++) sum = sum_number(sum, step->scatters[n].low);
+  return sum_number(sum_number(sum, step->is_uniform), step->reach);
+}
+
+static void tell_module(Str *out, const PtxModule *m) {
+  uint64_t sum = HASH_START;
+  for (int pc = 0; pc < m->n_code; pc++) {
+    const PtxInst *i = &m->code[pc];
+    sum = sum_number(sum_number(sum_number(sum, i->guard), i->guard_not), i->target);
+    sum = sum_number(sum_number(sum_number(sum, i->rejoin), i->access), i->line);
+    if (i->machine) sum = sum_step(sum, i->machine);
+  }
+  str_printf(out, "  sm_%d, %d instructions, %d places, %d locals, %d reserved, sum %016llx\n",
+             m->cc, m->n_code, m->n_locs, (int)m->local_bytes, m->reserved_smem,
+             (unsigned long long)sum);
+  for (int i = 0; i < m->n_variables; i++)
+    str_printf(out, "  %s: %d bytes at %d of space %d, %s\n", m->variables[i].name,
+               (int)m->variables[i].bytes, (int)m->variables[i].offset, (int)m->variables[i].space,
+               m->variables[i].init ? "given" : "not given");
+  for (int f = 0; f < m->n_functions; f++)
+    str_printf(out, "  %d registers, %d predicates, %d bytes of parameters\n",
+               m->functions[f].n_regs, m->functions[f].n_preds, (int)m->functions[f].param_bytes);
+}
+
+static void tell_cubin(Arena *arena, Str *out, const char *path) {
+  size_t n = 0;
+  McCubin cubin;
+  const char *bytes = open_case_bytes(arena, path, &n);
+  const bool read = mc_cubin_read(arena, bytes, n, &cubin);
+  str_printf(out, "%s: %s, sm_%d\n", path, read ? "read" : "none", read ? cubin.sm : 0);
+  for (int k = 0; read && k < cubin.n_kernels; k++) tell_kernel(out, &cubin.kernels[k]);
+}
+
+START_TEST(cubins_are_as_reviewed) {
+  static const char *const cubins[] = {"75", "80", "86", "89", "90a", "100a", "120"};
+  static const char *const kernels[] = {"k01", "k03", "k05", "k07", "k09",
+                                        "k11", "k13", "k15", "k17", "k19"};
+  Arena *arena = arena_new("test");
+  Str out = str_new(arena);
+  for (size_t i = 0; i < sizeof cubins / sizeof *cubins; i++)
+    tell_cubin(arena, &out, arena_printf(arena, "tests/data/cubins/sm_%s.cubin", cubins[i]));
+  for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+    tell_cubin(arena, &out, arena_printf(arena, "tests/data/machine/open/%s.cubin", kernels[i]));
+    tell_module(&out, machine_case_recorded(arena, kernels[i]));
+  }
+  golden_check("told/cubins.txt", out.text);
+  arena_free(arena);
+}
+END_TEST
+
 Suite *suite_told_code(void) {
   Suite *suite = suite_create("told_code");
   TCase *tcase = tcase_create("edges");
   tcase_set_timeout(tcase, 120);
   tcase_add_test(tcase, instructions_at_their_edges_are_as_reviewed);
+  tcase_add_test(tcase, cubins_are_as_reviewed);
   suite_add_tcase(suite, tcase);
   return suite;
 }

@@ -16,7 +16,7 @@ Suite *suite_told_costs(void);
 
 // ---- addresses ----------------------------------------------------------------------------------
 
-enum { PATTERNS = 14, SLABS = 40 };
+enum { PATTERNS = 14, SLABS = 60 };
 
 static int draw(uint64_t *seed, int lo, int hi) { return (int)random_between(seed, lo, hi); }
 
@@ -154,9 +154,9 @@ static void tell_slab(Arena *arena, Arena *scratch, Str *out, uint64_t *seed) {
   static const int bytes_of[] = {1, 2, 4};
   // One draw a statement: compilers order those of one expression as they like.
   const int elem = DRAWN(bytes_of);
-  int chunks = draw(seed, 1, 8);
-  if (draw(seed, 0, 2)) chunks *= 2;
-  const int rows = 8 * draw(seed, 1, 8);
+  int chunks = 1 << draw(seed, 1, 3);
+  if (draw(seed, 0, 3) == 0) chunks = draw(seed, 2, 9);
+  const int rows = 32 << draw(seed, 0, 1);
   const LayoutSlab slab = {.rows = rows, .row_bytes = 16 * chunks, .elem_bytes = elem};
   SlabSite sites[3];
   int n = 0;

@@ -2,7 +2,8 @@
 //
 // tests/data/text_edges.txt has a row for each: a kind, what it is read with, and the text. What is
 // made of it is told whole, then in a line what each number gives as 0, one more, and twice as
-// much: a sum over the whole answer, or the finding. The golden file is
+// much, and what the text gives without each of its marks: a sum over the whole answer, and where
+// its first line begins. The golden file is
 // tests/golden/told/texts.txt.
 #include <check.h>
 #include <ctype.h>
@@ -24,7 +25,7 @@
 
 Suite *suite_told_texts(void);
 
-enum { SHOWN = 3, NUMBER_MAX = 6 };
+enum { SHOWN = 3, NUMBER_MAX = 6, BRIEF_MAX = 70 };
 
 static void tell_findings(Str *out, const Diags *diags) {
   for (const Diag *d = diags->first; d; d = d->next)
@@ -221,9 +222,12 @@ static void tell_brief(Str *out, Tell *tell, const char *text, const char *value
   Str answer = str_new(arena);
   tell(arena, &answer, text);
   const char *end = strchr(answer.text, '\n');
-  const int first = end ? (int)(end - answer.text) : 0;
+  const int first = end ? (int)(end - answer.text) - 2 : 0;
   str_printf(out, "   %s: %08x %.*s\n", value, (unsigned)hash_text(HASH_START, answer.text),
-             first > 2 ? first - 2 : 0, answer.text + 2);
+             first < 0           ? 0
+             : first > BRIEF_MAX ? BRIEF_MAX
+                                 : first,
+             answer.text + 2);
   arena_free(arena);
 }
 
@@ -247,6 +251,14 @@ static void tell_variants(Arena *arena, Str *out, Tell *tell, const char *row, c
   }
 }
 
+static void tell_without_marks(Arena *arena, Str *out, Tell *tell, const char *row,
+                               const char *text) {
+  for (const char *at = text; *at; at++)
+    if (ispunct((unsigned char)*at))
+      tell_brief(out, tell, arena_printf(arena, "%.*s%s", (int)(at - row), row, at + 1),
+                 arena_printf(arena, "without %c at %d", *at, (int)(at - text)));
+}
+
 static void tell_row(Arena *arena, Str *out, const char *row) {
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
     const size_t n = strlen(kinds[i].kind);
@@ -256,6 +268,7 @@ static void tell_row(Arena *arena, Str *out, const char *row) {
     const char *text = row + n;
     for (int word = 0; word < kinds[i].words; word++) text = strchr(text, ' ') + 1;
     tell_variants(arena, out, kinds[i].tell, row + n, text);
+    tell_without_marks(arena, out, kinds[i].tell, row + n, text);
     return;
   }
   ck_abort_msg("%s: of no kind", row);

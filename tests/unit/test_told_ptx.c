@@ -65,9 +65,10 @@ static const char *kernel_of(Arena *arena, const char *body) {
 static void tell_findings(Str *out, const PtxKernel *k) {
   for (int i = 0; i < ptx_machine_findings(k->machine); i++) {
     const PtxFinding *f = ptx_machine_finding(k->machine, i);
-    str_printf(out, " %s in lanes %08x, first in thread %d: %d bytes at %llx, %lld times\n",
+    str_printf(out, " %s in lanes %08x, first in thread %d: %d bytes at %llx, %lld times%s%s\n",
                ptx_finding_names[f->kind], f->lanes, f->thread, f->bytes,
-               (unsigned long long)f->address, (long long)f->count);
+               (unsigned long long)f->address, (long long)f->count, f->text ? ": " : "",
+               f->text ? f->text : "");
   }
   for (int pc = 0; pc < k->module->n_code; pc++)
     if (ptx_machine_unknown_why(k->machine, pc))
@@ -77,11 +78,21 @@ static void tell_findings(Str *out, const PtxKernel *k) {
   if (k->outcome != PTX_DONE) str_add(out, " does not end\n");
 }
 
+// Whether the text can be read; else it is told why not.
+static bool can_be_read(Arena *arena, Str *out, const char *text) {
+  Diags diags = diags_new(arena);
+  const PtxModule *module = ptx_module_read(arena, text, strlen(text), "k.ptx", &diags);
+  for (const Diag *d = diags.first; d; d = d->next) str_printf(out, " %s: %s\n", d->rule, d->text);
+  return module != NULL;
+}
+
 static void tell(Arena *arena, Str *out, const char *body, const uint64_t operands[3][EDGE_LANES]) {
   uint32_t in[PTX_KERNEL_WORDS];
   for (uint32_t i = 0; i < PTX_KERNEL_WORDS; i++) in[i] = (i * 2654435761u) >> 8;
   memcpy(in, operands, 3 * EDGE_LANES * sizeof(uint64_t));
-  const PtxKernel k = ptx_kernel_run(arena, kernel_of(arena, body), NULL, EDGE_LANES, in);
+  const char *text = kernel_of(arena, body);
+  if (!can_be_read(arena, out, text)) return;
+  const PtxKernel k = ptx_kernel_run(arena, text, NULL, EDGE_LANES, in);
   tell_findings(out, &k);
   for (int r = 0; r < REGISTERS && k.outcome == PTX_DONE; r++)
     if (edges_name(body, registers[r].name))

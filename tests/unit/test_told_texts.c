@@ -2,9 +2,8 @@
 //
 // tests/data/text_edges.txt has a row for each: a kind, what it is read with, and the text. What is
 // made of it is told whole, then in a line what each number gives as 0, one more, and twice as
-// much, and what the text gives without each of its marks: a sum over the whole answer, and where
-// its first line begins. The golden file is
-// tests/golden/told/texts.txt.
+// much, and what the text gives without each of its marks and groups in brackets: by a sum over the
+// whole answer. The golden file is tests/golden/told/texts.txt.
 #include <check.h>
 #include <ctype.h>
 #include <inttypes.h>
@@ -25,7 +24,7 @@
 
 Suite *suite_told_texts(void);
 
-enum { SHOWN = 3, NUMBER_MAX = 6, BRIEF_MAX = 70 };
+enum { SHOWN = 3, NUMBER_MAX = 6, A_LINE = 10 };
 
 static void tell_findings(Str *out, const Diags *diags) {
   for (const Diag *d = diags->first; d; d = d->next)
@@ -217,17 +216,12 @@ static const struct {
              {"tma ", tell_box, 0},
              {"access ", tell_access, 0}};
 
-static void tell_brief(Str *out, Tell *tell, const char *text, const char *value) {
+// A sum over the whole answer.
+static void tell_brief(Str *out, Tell *tell, const char *text, const char *label) {
   Arena *arena = arena_new("a variant");
   Str answer = str_new(arena);
   tell(arena, &answer, text);
-  const char *end = strchr(answer.text, '\n');
-  const int first = end ? (int)(end - answer.text) - 2 : 0;
-  str_printf(out, "   %s: %08x %.*s\n", value, (unsigned)hash_text(HASH_START, answer.text),
-             first < 0           ? 0
-             : first > BRIEF_MAX ? BRIEF_MAX
-                                 : first,
-             answer.text + 2);
+  str_printf(out, " %s %08x", label, (unsigned)hash_text(HASH_START, answer.text));
   arena_free(arena);
 }
 
@@ -241,11 +235,12 @@ static void tell_variants(Arena *arena, Str *out, Tell *tell, const char *row, c
     const long value = strtol(at, &end, 10);
     if (end - at <= NUMBER_MAX && (value || *end != 'x')) {
       const long changed[] = {0, value + 1, 2 * value};
-      str_printf(out, "  %.*s…\n", (int)(end - text), text);
+      str_printf(out, "  at %d:", (int)(at - text));
       for (int i = 0; i < 3; i++)
         tell_brief(out, tell,
                    arena_printf(arena, "%.*s%ld%s", (int)(at - row), row, changed[i], end),
                    arena_printf(arena, "%ld", changed[i]));
+      str_add(out, "\n");
     }
     at = end - 1;
   }
@@ -253,10 +248,37 @@ static void tell_variants(Arena *arena, Str *out, Tell *tell, const char *row, c
 
 static void tell_without_marks(Arena *arena, Str *out, Tell *tell, const char *row,
                                const char *text) {
-  for (const char *at = text; *at; at++)
-    if (ispunct((unsigned char)*at))
-      tell_brief(out, tell, arena_printf(arena, "%.*s%s", (int)(at - row), row, at + 1),
-                 arena_printf(arena, "without %c at %d", *at, (int)(at - text)));
+  int n = 0;
+  for (const char *at = text; *at; at++) {
+    if (!ispunct((unsigned char)*at)) continue;
+    str_add(out, n++ % A_LINE ? "" : n == 1 ? "  without" : "\n  without");
+    tell_brief(out, tell, arena_printf(arena, "%.*s%s", (int)(at - row), row, at + 1),
+               arena_printf(arena, "%c", *at));
+  }
+  str_add(out, n ? "\n" : "");
+}
+
+// How many characters a group takes: "(8,(2,4))" and what is nested in it; 0: none begins here.
+static int group_length(const char *text) {
+  int depth = 0;
+  for (const char *at = text; *at; at++) {
+    if (strchr("([{<", *at)) depth++;
+    if (strchr(")]}>", *at)) depth--;
+    if (depth == 0) return (int)(at - text) + (at != text);
+  }
+  return 0;
+}
+
+static void tell_without_groups(Arena *arena, Str *out, Tell *tell, const char *row,
+                                const char *text) {
+  for (const char *at = text; *at; at++) {
+    const int n = group_length(at);
+    if (n == 0) continue;
+    str_printf(out, "  without all of");
+    tell_brief(out, tell, arena_printf(arena, "%.*s%s", (int)(at - row), row, at + n),
+               arena_printf(arena, "%.*s", n, at));
+    str_add(out, "\n");
+  }
 }
 
 static void tell_row(Arena *arena, Str *out, const char *row) {
@@ -269,6 +291,7 @@ static void tell_row(Arena *arena, Str *out, const char *row) {
     for (int word = 0; word < kinds[i].words; word++) text = strchr(text, ' ') + 1;
     tell_variants(arena, out, kinds[i].tell, row + n, text);
     tell_without_marks(arena, out, kinds[i].tell, row + n, text);
+    tell_without_groups(arena, out, kinds[i].tell, row + n, text);
     return;
   }
   ck_abort_msg("%s: of no kind", row);

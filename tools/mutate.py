@@ -10,11 +10,12 @@ names for its file are run, the nearest first, of several the quickest first, ea
 many mutants as there are processors are judged at a time (--jobs).
 
 A mutant is caught when a suite fails, crashes, or takes more CPU time than four times what it took before. Mutants that
-do not compile, or whose object code is that of the original, are replaced by others: no test can tell them. So are
-those that tools/mutate.equal lists with the reason why they compute the same.
+do not compile are replaced by others. So are those that the compiler proves equal, for no test can tell them: with -O2
+and neither sanitizers nor line numbers their object is that of the original. So are those that tools/mutate.equal lists
+with the reason why they compute the same.
 
-Survivors are listed as FILE:LINE:COLUMN with both tokens and the line. The last line is `caught X of Y`; the exit
-status is 1 when X is less than 85 % of Y.
+Survivors are listed as FILE:LINE:COLUMN with both tokens and the line. The line before the last counts the mutants that
+were replaced. The last line is `caught X of Y`; the exit status is 1 when X is less than 85 % of Y.
 
 Example: `if (lane < 32)` of src/banks/engine/bank.c gives `if (lane <= 32)` and `if (lane < 33)`.
 """
@@ -39,6 +40,9 @@ DRIVER_SUITES = {"record", "open_record"}
 # Files that make test compiles unguarded for its speed: a mutant there is compiled under the sanitizers, the rest stays fast.
 UNGUARDED = ("src/order/", "src/ptx/run/")
 
+# Behind the options of a command, these compile what the program is, without what only the tests want to know.
+PLAIN = " -O2 -g0 -fno-sanitize=all -c "
+
 # One token and what it becomes.
 SWAPS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "+": "-", "-": "+", "*": "/", "/": "*",
          "%": "/", "<<": ">>", ">>": "<<", "&&": "||", "||": "&&", "+=": "-=", "-=": "+=", "true": "false",
@@ -49,6 +53,7 @@ TOKEN = re.compile(r"""
   | (?P<number>0[xX][0-9a-fA-F]+[uUlL]*|[0-9][0-9.eE]*[0-9a-zA-Z.]*)
   | (?P<mark>->|\+\+|--|<<=|>>=|&&|\|\||[<>=!+\-*/%&|^]=|<<|>>|[^\s])
 """, re.X | re.S | re.M)
+REPLACED = ("not compiled", "equal to the compiler", "listed as equal")
 # In front of these a `*`, `&`, `-` or `+` is unary, and a `*` may be a declaration: left alone.
 OPENS = set("([{,;=:?<>!&|+-*/%^~") | {"return", "case", "<=", ">=", "==", "!=", "&&", "||", "+=", "-=", "<<", ">>"}
 
@@ -212,34 +217,39 @@ class Mutants:
         return False
 
     def made(self, path, text, folder):
-        """Puts the text in the place of the file and compiles it; (None when it does not compile or the bytes of the
-        object, the commands that are left)."""
+        """Puts the text in the place of the file; the commands that make its object and the programs from it."""
         if path not in self.commands:
             driver = any(DRIVER_SUITES & set(suites) for suites in suites_of(path, self.table))
             self.commands[path] = commands_for(path, ["HOT=-O3"] if path.startswith(UNGUARDED) else [], driver)
         targets = [target for target, _ in self.commands[path]]
-        left = [moved(command, path, targets, folder) for _, command in self.commands[path]]
         shutil.rmtree(os.path.join(COPY, folder), ignore_errors=True)
         for name in [path, *targets]:
             os.makedirs(os.path.dirname(os.path.join(COPY, folder, name)), exist_ok=True)
         with open(os.path.join(COPY, folder, path), "w") as file:
             file.write(text)
-        compiled = done_well(left[0])
-        return read(os.path.join(COPY, folder, targets[0])) if compiled else None, left[1:]
+        return [moved(command, path, targets, folder) for _, command in self.commands[path]]
+
+    def plain(self, path, command, folder):
+        """The bytes of the object without sanitizers and line numbers; None when it does not compile."""
+        compiled = done_well(command.replace(" -c ", PLAIN))
+        return read(os.path.join(COPY, folder, "build/asan", path[:-2] + ".o")) if compiled else None
 
     def judge(self, site):
-        """None when no test could tell the mutant, else whether the suites caught it."""
+        """Whether the suites caught it, or why it is replaced: a member of REPLACED."""
         path, begin, end, new = site
         text = self.texts[path]
         if self.judged_by(site) in self.equal:
-            return None
+            return "listed as equal"
         folder = f"build/mutants/{threading.get_native_id()}"
         place = (path, folder)  # an object knows where its source was
         if place not in self.originals:
-            self.originals[place] = self.made(path, text, folder)[0]
-        code, left = self.made(path, text[:begin] + new + text[end:], folder)
-        if code is None or code == self.originals[place] or not all(map(done_well, left)):
-            return None
+            self.originals[place] = self.plain(path, self.made(path, text, folder)[0], folder)
+        commands = self.made(path, text[:begin] + new + text[end:], folder)
+        code = self.plain(path, commands[0], folder)
+        if code == self.originals[place]:
+            return "equal to the compiler"
+        if code is None or not all(map(done_well, commands)):
+            return "not compiled"
         return self.is_caught(path, folder + "/build/asan")
 
     def place(self, site):
@@ -297,9 +307,11 @@ def main():
     copy_tree()
     build()
     caught = tried = 0
+    replaced = dict.fromkeys(REPLACED, 0)
     try:
         for site, verdict in verdicts(mutants, sites, given.jobs):
-            if verdict is None:
+            if verdict in replaced:
+                replaced[verdict] += 1
                 continue
             tried += 1
             caught += verdict
@@ -308,6 +320,7 @@ def main():
             if tried == given.count:
                 break
     finally:
+        print("replaced: " + ", ".join(f"{count} {why}" for why, count in replaced.items()))
         print(f"caught {caught} of {tried}", flush=True)
     return 0 if tried and caught >= ENOUGH * tried else 1
 

@@ -3,6 +3,8 @@
 #include <check.h>
 #include <string.h>
 
+#include "kernel_log.h"
+
 const char *ptx_kernel_text(Arena *arena, const char *body) {
   return arena_printf(arena,
                       ".version 8.0\n.target sm_90a\n.address_size 64\n"
@@ -38,6 +40,7 @@ PtxKernel ptx_kernel_run(Arena *arena, const char *ptx, const char *name, int th
   k.outcome = ptx_machine_run(k.machine, 0, 0, 0);
   k.out = ptx_machine_bytes(k.machine, to, bytes);
   k.out_address = to;
+  kernel_log_add(k.machine, k.module, k.outcome, k.tally, k.out, PTX_KERNEL_WORDS);
   return k;
 }
 

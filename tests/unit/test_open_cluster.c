@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "kernel_log.h"
 #include "ptx_kernel.h"
 
 Suite *suite_open_cluster(void);
@@ -50,6 +51,7 @@ static PtxKernel run_threads(const char *body, int threads) {
   ptx_machine_watch(k.machine, ptx_tally_access, k.tally);
   k.outcome = ptx_machine_run(k.machine, 1, 0, 0);
   k.out = ptx_machine_bytes(k.machine, to, bytes);
+  kernel_log_add(k.machine, k.module, k.outcome, k.tally, k.out, PTX_KERNEL_WORDS);
   return k;
 }
 
@@ -237,7 +239,11 @@ START_TEST(test_a_cluster_that_makes_no_grid_is_refused) {
 }
 END_TEST
 
+START_TEST(test_all_that_runs_say) { kernel_log_check("kernels/cluster.txt"); }
+END_TEST
+
 Suite *suite_open_cluster(void) {
+  kernel_log_begin();
   Suite *suite = suite_create("open_cluster");
   TCase *tcase = tcase_create("cluster");
   tcase_add_checked_fixture(tcase, setup, teardown);
@@ -249,6 +255,7 @@ Suite *suite_open_cluster(void) {
   tcase_add_test(tcase, test_a_block_above_maxntid_says_how_many);
   tcase_add_test(tcase, test_what_lies_in_another_block_is_not_counted);
   tcase_add_test(tcase, test_a_cluster_that_makes_no_grid_is_refused);
+  tcase_add_test(tcase, test_all_that_runs_say);
   suite_add_tcase(suite, tcase);
   return suite;
 }

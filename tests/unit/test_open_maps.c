@@ -3,6 +3,7 @@
 #include <check.h>
 #include <string.h>
 
+#include "kernel_log.h"
 #include "ptx_kernel.h"
 
 Suite *suite_open_maps(void);
@@ -110,7 +111,11 @@ START_TEST(test_a_wrong_map_is_told) {
 }
 END_TEST
 
+START_TEST(test_all_that_runs_say) { kernel_log_check("kernels/maps.txt"); }
+END_TEST
+
 Suite *suite_open_maps(void) {
+  kernel_log_begin();
   Suite *suite = suite_create("open_maps");
   TCase *tcase = tcase_create("maps");
   tcase_add_checked_fixture(tcase, setup, teardown);
@@ -118,6 +123,7 @@ Suite *suite_open_maps(void) {
   tcase_add_test(tcase, test_a_change_behind_a_copy_is_another_map);
   tcase_add_test(tcase, test_strides_may_come_in_units);
   tcase_add_loop_test(tcase, test_a_wrong_map_is_told, 0, sizeof refused / sizeof *refused);
+  tcase_add_test(tcase, test_all_that_runs_say);
   suite_add_tcase(suite, tcase);
   return suite;
 }

@@ -2,6 +2,7 @@
 #include <check.h>
 #include <string.h>
 
+#include "kernel_log.h"
 #include "model/words/fragment.h"
 #include "ptx/module/float_format.h"
 #include "ptx_kernel.h"
@@ -132,12 +133,17 @@ START_TEST(test_halves_round_as_the_exact_rule) {
 }
 END_TEST
 
+START_TEST(test_all_that_runs_say) { kernel_log_check("kernels/mma.txt"); }
+END_TEST
+
 Suite *suite_open_mma(void) {
+  kernel_log_begin();
   Suite *suite = suite_create("open_mma");
   TCase *tcase = tcase_create("mma");
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_loop_test(tcase, test_products_are_those_of_the_matrices, 0, ATOMS);
   tcase_add_test(tcase, test_halves_round_as_the_exact_rule);
+  tcase_add_test(tcase, test_all_that_runs_say);
   suite_add_tcase(suite, tcase);
   return suite;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "kernel_log.h"
 #include "open_case.h"
 #include "ptx_kernel.h"
 
@@ -470,7 +471,11 @@ START_TEST(test_registers_that_warps_ask_for) {
 }
 END_TEST
 
+START_TEST(test_all_that_runs_say) { kernel_log_check("kernels/run.txt"); }
+END_TEST
+
 Suite *suite_open_run(void) {
+  kernel_log_begin();
   Suite *suite = suite_create("open_run");
   TCase *tcase = tcase_create("run");
   tcase_set_timeout(tcase, 60);
@@ -493,6 +498,7 @@ Suite *suite_open_run(void) {
   tcase_add_test(tcase, test_a_call_leaves_the_callers_registers);
   tcase_add_test(tcase, test_a_text_may_end_in_a_nul);
   tcase_add_loop_test(tcase, test_bad_text_is_told_with_its_line, 0, TEXTS);
+  tcase_add_test(tcase, test_all_that_runs_say);
   suite_add_tcase(suite, tcase);
   return suite;
 }

@@ -4,6 +4,7 @@
 
 #include "base/str.h"
 #include "cli_harness.h"
+#include "kernel_log.h"
 #include "open_case.h"
 #include "ptx/module/float_format.h"
 
@@ -16,9 +17,17 @@ static void setup(void) { arena = arena_new("test"); }
 static void teardown(void) { arena_free(arena); }
 
 typedef struct Run {
+  const PtxModule *module;
   PtxMachine *machine;
   uint64_t from, to;
 } Run;
+
+static PtxOutcome ran(const Run *run) {
+  const PtxOutcome outcome = ptx_machine_run(run->machine, 0, 0, 0);
+  kernel_log_add(run->machine, run->module, outcome, NULL,
+                 ptx_machine_bytes(run->machine, run->to, CELLS * 4), CELLS);
+  return outcome;
+}
 
 static uint64_t give(PtxMachine *machine, int index, const char *fields, const float *cells) {
   Diags diags = diags_new(arena);
@@ -40,7 +49,7 @@ static Run run_text(const char *text, int x, int y, const float *cells, const fl
       .grid = {1, 1, 1}, .block = {256, 1, 1}, .dynamic_smem = 0, .budget = 1 << 22};
   const PtxFunction *kernel = ptx_module_kernel(module, NULL, &diags);
   PtxMachine *machine = ptx_machine_new(arena, module, kernel, &launch, &diags);
-  Run run = {.machine = machine};
+  Run run = {.module = module, .machine = machine};
   run.from = give(machine, 0, "shape=48x13,box=32x8,swizzle=128B,type=f32", cells);
   run.to = give(machine, 1, "shape=48x13,box=32x8,type=f32", before);
   ptx_machine_param(machine, 2, &x, 4);
@@ -69,7 +78,7 @@ START_TEST(test_a_box_comes_and_goes) {
   for (int i = 0; i < CELLS; i++) cells[i] = (float)i;
   const int x = corners[_i][0], y = corners[_i][1];
   const Run run = run_box(x, y, cells, NULL);
-  ck_assert_int_eq(ptx_machine_run(run.machine, 0, 0, 0), PTX_DONE);
+  ck_assert_int_eq(ran(&run), PTX_DONE);
   ck_assert_int_eq(ptx_machine_findings(run.machine), 0);
   const float *out = ptx_machine_bytes(run.machine, run.to, CELLS * 4);
   for (int i = 0; i < CELLS; i++) {
@@ -91,7 +100,7 @@ static const struct {
 START_TEST(test_a_mistake_is_named) {
   static const float cells[CELLS];
   const Run run = run_box(0, 0, cells, mistakes[_i].without);
-  ptx_machine_run(run.machine, 0, 0, 0);
+  ran(&run);
   bool found = false;
   for (int i = 0; i < ptx_machine_findings(run.machine); i++)
     found |= ptx_machine_finding(run.machine, i)->kind == mistakes[_i].kind;
@@ -122,7 +131,7 @@ START_TEST(test_a_box_is_reduced) {
   for (int i = 0; i < CELLS; i++) cells[i] = (float)(i % 7 - 3), before[i] = (float)(i % 5 - 2);
   const int x = 16, y = 5;
   const Run run = run_text(text, x, y, cells, before);
-  const PtxOutcome outcome = ptx_machine_run(run.machine, 0, 0, 0);
+  const PtxOutcome outcome = ran(&run);
   if (_i > 0) {
     ck_assert_int_eq(outcome, PTX_STOPPED);
     return;
@@ -236,14 +245,18 @@ START_TEST(test_a_corner_lies_on_a_line) {
                             given, line);
   memcpy(strstr(text, ".align 1024"), ".align 16  ", 11);
   const Run run = run_text(text, 0, 0, cells, zeros);
-  ck_assert_int_eq(ptx_machine_run(run.machine, 0, 0, 0), PTX_STOPPED);
+  ck_assert_int_eq(ran(&run), PTX_STOPPED);
   const PtxFinding *f = ptx_machine_finding(run.machine, 0);
   ck_assert_int_eq(f->kind, PTX_FINDING_MISALIGNED);
   ck_assert_str_eq(f->text, "a box lies at multiples of 128 bytes");
 }
 END_TEST
 
+START_TEST(test_all_that_runs_say) { kernel_log_check("kernels/tensor.txt"); }
+END_TEST
+
 Suite *suite_open_tensor(void) {
+  kernel_log_begin();
   Suite *suite = suite_create("open_tensor");
   TCase *tcase = tcase_create("tensor");
   tcase_add_checked_fixture(tcase, setup, teardown);
@@ -253,6 +266,7 @@ Suite *suite_open_tensor(void) {
   tcase_add_loop_test(tcase, test_a_box_is_reduced, 0, 3);
   tcase_add_loop_test(tcase, test_a_pattern_goes_by_the_address, 0, SPANS);
   tcase_add_test(tcase, test_a_corner_lies_on_a_line);
+  tcase_add_test(tcase, test_all_that_runs_say);
   suite_add_tcase(suite, tcase);
   return suite;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "kernel_log.h"
 #include "ptx_kernel.h"
 
 Suite *suite_open_tiles(void);
@@ -73,11 +74,16 @@ START_TEST(test_operands_are_counted) {
 }
 END_TEST
 
+START_TEST(test_all_that_runs_say) { kernel_log_check("kernels/tiles.txt"); }
+END_TEST
+
 Suite *suite_open_tiles(void) {
+  kernel_log_begin();
   Suite *suite = suite_create("open_tiles");
   TCase *tcase = tcase_create("tiles");
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_loop_test(tcase, test_operands_are_counted, 0, PRODUCTS);
+  tcase_add_test(tcase, test_all_that_runs_say);
   suite_add_tcase(suite, tcase);
   return suite;
 }

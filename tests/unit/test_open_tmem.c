@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "kernel_log.h"
 #include "ptx_kernel.h"
 
 Suite *suite_open_tmem(void);
@@ -240,13 +241,18 @@ START_TEST(test_products_go_on) {
 }
 END_TEST
 
+START_TEST(test_all_that_runs_say) { kernel_log_check("kernels/tmem.txt"); }
+END_TEST
+
 Suite *suite_open_tmem(void) {
+  kernel_log_begin();
   Suite *suite = suite_create("open_tmem");
   TCase *tcase = tcase_create("tmem");
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_loop_test(tcase, test_loads_have_the_cells_of_cute, 0, SHAPES);
   tcase_add_loop_test(tcase, test_stores_have_the_same_cells, 0, SHAPES);
   tcase_add_loop_test(tcase, test_products_go_on, 0, PRODUCTS);
+  tcase_add_test(tcase, test_all_that_runs_say);
   suite_add_tcase(suite, tcase);
   return suite;
 }

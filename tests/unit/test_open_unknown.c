@@ -3,6 +3,7 @@
 #include <check.h>
 #include <string.h>
 
+#include "kernel_log.h"
 #include "ptx_kernel.h"
 
 Suite *suite_open_unknown(void);
@@ -196,7 +197,11 @@ START_TEST(test_unknown_arguments_and_memory) {
 }
 END_TEST
 
+START_TEST(test_all_that_runs_say) { kernel_log_check("kernels/unknown.txt"); }
+END_TEST
+
 Suite *suite_open_unknown(void) {
+  kernel_log_begin();
   Suite *suite = suite_create("open_unknown");
   TCase *tcase = tcase_create("unknown");
   tcase_add_checked_fixture(tcase, setup, teardown);
@@ -205,6 +210,7 @@ Suite *suite_open_unknown(void) {
   tcase_add_test(tcase, test_only_the_line_of_an_unknown_address_has_no_count);
   tcase_add_test(tcase, test_an_instruction_that_never_runs_marks_nothing);
   tcase_add_test(tcase, test_unknown_arguments_and_memory);
+  tcase_add_test(tcase, test_all_that_runs_say);
   suite_add_tcase(suite, tcase);
   return suite;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "kernel_log.h"
 #include "ptx_kernel.h"
 
 Suite *suite_open_waits(void);
@@ -375,7 +376,11 @@ START_TEST(test_reductions_of_many_bytes) {
 }
 END_TEST
 
+START_TEST(test_all_that_runs_say) { kernel_log_check("kernels/waits.txt"); }
+END_TEST
+
 Suite *suite_open_waits(void) {
+  kernel_log_begin();
   Suite *suite = suite_create("open_waits");
   TCase *tcase = tcase_create("waits");
   tcase_add_checked_fixture(tcase, setup, teardown);
@@ -386,6 +391,7 @@ Suite *suite_open_waits(void) {
   tcase_add_loop_test(tcase, test_a_deadlock_says_for_what_a_warp_waits, 0, 3);
   tcase_add_test(tcase, test_tensor_memory);
   tcase_add_test(tcase, test_reductions_of_many_bytes);
+  tcase_add_test(tcase, test_all_that_runs_say);
   suite_add_tcase(suite, tcase);
   return suite;
 }

@@ -9,6 +9,7 @@
 #include "golden.h"
 #include "model/schedules/every_turn.h"
 #include "property.h"
+#include "search_told.h"
 
 Suite *suite_orders_told(void);
 
@@ -18,29 +19,14 @@ static const char *const rungs[][2] = {{"fp16", "tma"},       {"fp16", "roles"},
                                        {"hopper", "roles"},   {"hopper", "consumers"},
                                        {"blackwell", "pair"}, {"attention", "causal"}};
 
-static void write_witness(Str *out, const EveryTurn *every) {
-  const SearchResult *r = &every->result;
-  const int first = r->n_steps > STEPS_SHOWN ? r->n_steps - STEPS_SHOWN : 0;
-  for (int i = first; i < r->n_steps; i++)
-    str_printf(
-        out, "    %3d %s: %s, then phase %u\n", i, every->search->process[r->step[i].process].name,
-        search_event_text(every->search, r->step[i].process, r->step[i].at), r->step[i].phase);
-  SearchStep delayed[4];
-  const int n = search_delays(every->search, r, delayed, 4);
-  for (int i = 0; i < n; i++)
-    str_printf(out, "    delayed: %s\n",
-               search_event_text(every->search, delayed[i].process, delayed[i].at));
-  str_printf(out, "  %s\n  %s\n", r->root, r->cure);
-}
-
 static void write_one(Str *out, const EveryTurn *every, const char *name) {
   const SearchResult *r = &every->result;
   if (every->fault) return;
-  str_printf(out, "%s: %s%s%s, %lld states, %d runs of %lld turns and %lld tiles\n", name,
-             search_verdict_name(r->verdict), r->verdict == SEARCH_FOUND ? ", " : "",
-             r->verdict == SEARCH_FOUND ? search_fault_name(r->fault) : "", (long long)r->states,
-             (int)every->runs, (long long)every->turns, (long long)every->tiles);
-  if (r->verdict == SEARCH_FOUND) write_witness(out, every);
+  str_add(out, name);
+  search_tell_verdict(out, r);
+  str_printf(out, ", %d runs of %lld turns and %lld tiles\n", (int)every->runs,
+             (long long)every->turns, (long long)every->tiles);
+  if (r->verdict == SEARCH_FOUND) search_tell_witness(out, every->search, r, STEPS_SHOWN);
   if (every->spared) str_printf(out, "  %s\n", every->spared);
   for (int i = 0; i < every->n_left_out; i++) str_printf(out, "  but %s\n", every->left_out[i]);
 }

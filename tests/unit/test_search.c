@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "golden.h"
 #include "order/search.h"
 #include "search_ring.h"
+#include "search_told.h"
 
 Suite *suite_search(void);
 
@@ -210,6 +212,24 @@ START_TEST(agrees_with_brute_force) {
 }
 END_TEST
 
+// What is found of them: which order, how many states, the cause, the cure.
+START_TEST(random_programs_are_told_as_reviewed) {
+  enum { PROGRAMS = 240, STEPS_SHOWN = 20 };
+  Arena *kept = arena_new("report");
+  Str out = str_new(kept);
+  for (uint64_t i = 0; i < PROGRAMS; i++, arena_reset(arena)) {
+    Search *s = random_one(i);
+    const SearchResult r = search_run(s, &(SearchOptions){0});
+    str_printf(&out, "program %d", (int)i);
+    search_tell_verdict(&out, &r);
+    str_printf(&out, "%s\n", r.shortest ? ", the shortest order" : "");
+    if (r.verdict == SEARCH_FOUND) search_tell_witness(&out, s, &r, STEPS_SHOWN);
+  }
+  golden_check("orders/random.txt", out.text);
+  arena_free(kept);
+}
+END_TEST
+
 // ---- a ring ------------------------------------------------------------------------------------
 
 // Each fault of a ring of four slots, and a word of its cause.
@@ -334,6 +354,7 @@ Suite *suite_search(void) {
   tcase_set_timeout(tests, 120);
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_add_test(tests, agrees_with_brute_force);
+  tcase_add_test(tests, random_programs_are_told_as_reviewed);
   tcase_add_loop_test(tests, finds_what_is_wrong_with_a_ring, 0, sizeof broken / sizeof *broken);
   tcase_add_test(tests, proves_a_ring);
   tcase_add_test(tests, a_fence_behind_what_tells_of_a_write_is_late);

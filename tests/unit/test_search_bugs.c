@@ -3,7 +3,9 @@
 #include <check.h>
 #include <string.h>
 
+#include "golden.h"
 #include "order/search.h"
+#include "search_told.h"
 
 Suite *suite_search_bugs(void);
 
@@ -556,11 +558,27 @@ START_TEST(a_bug_is_found_and_its_cure_is_proved) {
 }
 END_TEST
 
+START_TEST(bugs_are_told_as_reviewed) {
+  enum { STEPS_SHOWN = 8 };
+  Str out = str_new(arena);
+  for (size_t i = 0; i < sizeof bugs / sizeof *bugs; i++) {
+    Search *s = bugs[i].make(false);
+    const SearchResult r = search_run(s, &(SearchOptions){0});
+    str_printf(&out, "bug %d", (int)i);
+    search_tell_verdict(&out, &r);
+    str_add(&out, "\n");
+    search_tell_witness(&out, s, &r, STEPS_SHOWN);
+  }
+  golden_check("orders/bugs.txt", out.text);
+}
+END_TEST
+
 Suite *suite_search_bugs(void) {
   Suite *suite = suite_create("search_bugs");
   TCase *tests = tcase_create("search_bugs");
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_add_loop_test(tests, a_bug_is_found_and_its_cure_is_proved, 0, sizeof bugs / sizeof *bugs);
+  tcase_add_test(tests, bugs_are_told_as_reviewed);
   tcase_add_test(tests, a_published_cure_leaves_the_fault);
   suite_add_tcase(suite, tests);
   return suite;

@@ -22,29 +22,23 @@
 #include "model/passes/passes.h"
 #include "model/readings/derive.h"
 #include "model/readings/rules/rule.h"
+#include "model/schedules/random_draw.h"
 #include "model/schedules/reduce.h"
 #include "model/words/fragment.h"
 
-// The knobs that are drawn, up to where. The others keep their defaults: they name what the rules
-// call not built, or follow from the problem.
-typedef struct Drawn {
-  KnobId knob;
-  int64_t hi;
-} Drawn;
-
-static const Drawn fma_knobs[] = {
+static const RandomKnob fma_knobs[] = {
     {KNOB_BM, 32},         {KNOB_BN, 32},       {KNOB_FM, 16},        {KNOB_FN, 16},
     {KNOB_CELL_GROUP, 8},  {KNOB_LANES_M, 32},  {KNOB_LANE_ORDER, 1}, {KNOB_BK, 32},
     {KNOB_TRANSPOSE_A, 1}, {KNOB_VECTORIZE, 1}, {KNOB_PAD_SMEM, 8},   {KNOB_PAD_CELLS, 4},
 };
 
-static const Drawn atom_knobs[] = {
+static const RandomKnob atom_knobs[] = {
     {KNOB_WM, 4},       {KNOB_WN, 4},        {KNOB_FM, 4},          {KNOB_FN, 8},
     {KNOB_BK, 4},       {KNOB_VECTORIZE, 1}, {KNOB_TRANSPOSE_B, 1}, {KNOB_SWIZZLE, 3},
     {KNOB_LDMATRIX, 2}, {KNOB_EPILOGUE, 1},  {KNOB_FRAG_ORDER, 2},  {KNOB_SERPENTINE, 1},
 };
 
-static const Drawn common_knobs[] = {
+static const RandomKnob common_knobs[] = {
     {KNOB_A_COL, 1},           {KNOB_B_COL, 1},
     {KNOB_STAGE, 3},           {KNOB_BUFFER_COUNT, 4},
     {KNOB_PIPELINE_STAGES, 2}, {KNOB_ASYNC_COPY, 1},
@@ -71,7 +65,7 @@ static const char *const layouts[] = {
     "xoroff:'off ^ ((off >> 9 ^ off >> 10) & 1) * 1536'",
 };
 
-enum { DRAWS_MAX = 100000, LAYOUT_ONE_IN = 6, TMA_ONE_IN = 4, ATOMS_MAX = 32 };
+enum { DRAWS_MAX = 100000, LAYOUT_ONE_IN = 6, TMA_ONE_IN = 4 };
 
 static int64_t power_at_most(int64_t value) {
   int64_t power = 1;
@@ -96,12 +90,10 @@ static int64_t draw_knob(uint64_t *state, KnobId id, int64_t hi) {
   return knob->type == KNOB_TYPE_POWER && value > 0 ? power_at_most(value) : value;
 }
 
-static void draw_all(uint64_t *state, const Drawn *drawn, int n, Schedule *schedule) {
+void random_draw_all(uint64_t *state, const RandomKnob *drawn, int n, Schedule *schedule) {
   for (int i = 0; i < n; i++)
     schedule->value[drawn[i].knob] = draw_knob(state, drawn[i].knob, drawn[i].hi);
 }
-#define DRAW_ALL(state, table, schedule) \
-  draw_all(state, table, (int)(sizeof(table) / sizeof *(table)), schedule)
 
 static void draw_layouts(uint64_t *state, Schedule *schedule) {
   const int n = sizeof layouts / sizeof *layouts;
@@ -132,7 +124,7 @@ static void draw_operands(uint64_t *state, Schedule *schedule) {
 
 // The values of ATOM_KIND that the target can carry out, those of warpgroups alone for Hopper's
 // family; returns how many.
-static int find_atoms(const Target *target, RandomFamily family, int64_t kind[ATOMS_MAX]) {
+static int find_atoms(const Target *target, RandomFamily family, int64_t kind[RANDOM_ATOMS_MAX]) {
   int n = 0;
   for (int64_t value = 1; value <= knob_table[KNOB_ATOM_KIND].hi; value++) {
     const Atom *atom = atom_find_knob(knob_enum_text(KNOB_ATOM_KIND, value));
@@ -145,12 +137,12 @@ static int find_atoms(const Target *target, RandomFamily family, int64_t kind[AT
                                    : family != RANDOM_HOPPER || atom_is_of_warpgroup(atom))
       kind[n++] = value;
   }
-  assert(n <= ATOMS_MAX);
+  assert(n <= RANDOM_ATOMS_MAX);
   return n;
 }
 
 bool random_family_on(RandomFamily family, const Target *target) {
-  int64_t kind[ATOMS_MAX];
+  int64_t kind[RANDOM_ATOMS_MAX];
   const bool of_atoms = family != RANDOM_ANY && family != RANDOM_ATTENTION;
   return !of_atoms || find_atoms(target, family, kind) > 0;
 }
@@ -167,7 +159,7 @@ static void draw_epilogue(uint64_t *state, const Target *target, Schedule *sched
   if (random_between(state, 0, 1)) v[KNOB_EPI_N] = 8 * random_between(state, 1, v[KNOB_FN]);
 }
 
-static bool is_group(const Schedule *schedule) {
+bool random_is_of_warpgroups(const Schedule *schedule) {
   const Atom *atom = schedule_atom_row(schedule);
   return atom && atom_is_of_warpgroup(atom);
 }
@@ -208,7 +200,7 @@ static void draw_atom(uint64_t *state, const Target *target, const int64_t *kind
   dtype_find(atom->type, &type);
   v[KNOB_DTYPE] = (int64_t)type;
   v[KNOB_ACC] = atom->f16_acc ? random_between(state, 0, 1) : 0;
-  DRAW_ALL(state, atom_knobs, schedule);
+  RANDOM_DRAW_ALL(state, atom_knobs, schedule);
   if (random_between(state, 0, 1)) v[KNOB_STAGE] = STAGE_A | STAGE_B;
   if (random_between(state, 0, 2)) v[KNOB_SPLITK] = 1;
   if (v[KNOB_STAGE] == 0) v[KNOB_LDMATRIX] = 0;
@@ -284,11 +276,11 @@ static void draw_tiles(uint64_t *state, int64_t order, Schedule *schedule) {
   if (v[KNOB_WARP_SPECIALIZE] && v[KNOB_SPLITK] == 1 && !v[KNOB_UNROLL_RING])
     v[KNOB_TAIL_SPLIT] = random_between(state, 1, 4);
   bool own_slabs_of_c = !v[KNOB_EPILOGUE] || v[KNOB_TMA_STORE];
-  if (v[KNOB_WARP_SPECIALIZE] && is_group(schedule) && own_slabs_of_c)
+  if (v[KNOB_WARP_SPECIALIZE] && random_is_of_warpgroups(schedule) && own_slabs_of_c)
     v[KNOB_ROLE_SCHEDULE] = random_between(state, ROLES_COOPERATIVE, ROLES_PINGPONG);
 }
 
-static int64_t draw_order(uint64_t *state) {
+int64_t random_draw_order(uint64_t *state) {
   return random_between(state, ORDER_GROUP, ORDER_HILBERT);
 }
 
@@ -296,21 +288,15 @@ static int64_t draw_order(uint64_t *state) {
 // these knobs.
 static void draw_persistent(uint64_t state, Schedule *schedule) {
   if (!random_between(&state, 0, 1)) return;
-  int64_t order = draw_order(&state);
+  int64_t order = random_draw_order(&state);
   bool lists = schedule->value[KNOB_WARP_SPECIALIZE] && random_between(&state, 0, 1);
   draw_tiles(&state, lists ? tile_order_met(order) : order, schedule);
 }
 
 // ---- Hopper -------------------------------------------------------------------------------------
 
-// Holds what a schedule of Hopper's family has besides wgmma and TMA: drawn once, and kept while
-// the knobs are drawn again. Else what the rules refuse most would be drawn least.
-typedef struct Hopper {
-  bool roles, cluster, persistent, lists, store, splits;
-} Hopper;
-
-static Hopper draw_hopper(uint64_t *state) {
-  Hopper has = {
+static RandomHopper draw_hopper(uint64_t *state) {
+  RandomHopper has = {
       .roles = random_between(state, 0, 3) > 0,
       .cluster = random_between(state, 0, 2) > 0,
       .persistent = random_between(state, 0, 2) > 0,
@@ -327,7 +313,7 @@ static void draw_store(uint64_t *state, const Target *target, Schedule *schedule
   schedule->value[KNOB_TMA_STORE] = 1;
 }
 
-static void draw_on_hopper(uint64_t *state, const Target *target, const Hopper *has,
+static void draw_on_hopper(uint64_t *state, const Target *target, const RandomHopper *has,
                            Schedule *schedule) {
   draw_tma(state, schedule);
   draw_roles(state, has->roles, schedule);
@@ -336,7 +322,8 @@ static void draw_on_hopper(uint64_t *state, const Target *target, const Hopper *
   if (has->cluster) draw_cluster(state, true, schedule);
   if (has->lists && has->cluster) schedule->value[KNOB_MULTICAST] = 1;
   if (has->persistent)
-    draw_tiles(state, has->lists ? tile_order_met(ORDER_GROUP) : draw_order(state), schedule);
+    draw_tiles(state, has->lists ? tile_order_met(ORDER_GROUP) : random_draw_order(state),
+               schedule);
 }
 
 // ---- the problem --------------------------------------------------------------------------------
@@ -378,18 +365,8 @@ static void mark_given(Schedule *schedule, const Schedule *defaults) {
 
 // ---- what stays -------------------------------------------------------------------------------
 
-// Holds what stays while the knobs are drawn again.
-typedef struct Draw {
-  const Target *target;
-  RandomFamily family;
-  int64_t kind[ATOMS_MAX];
-  int n_kinds;
-  bool tensor, tma;
-  Hopper hopper;  // of that family
-} Draw;
-
-static Draw begin_draw(uint64_t *state, const Target *target, RandomFamily family) {
-  Draw draw = {.target = target, .family = family};
+static RandomDraw begin_draw(uint64_t *state, const Target *target, RandomFamily family) {
+  RandomDraw draw = {.target = target, .family = family};
   draw.n_kinds = find_atoms(target, family, draw.kind);
   if (family == RANDOM_BLACKWELL) return draw;
   if (family == RANDOM_HOPPER) {
@@ -402,7 +379,7 @@ static Draw begin_draw(uint64_t *state, const Target *target, RandomFamily famil
   return draw;
 }
 
-static void draw_means(uint64_t *state, const Draw *draw, Schedule *schedule) {
+static void draw_means(uint64_t *state, const RandomDraw *draw, Schedule *schedule) {
   if (draw->family == RANDOM_HOPPER) {
     draw_on_hopper(state, draw->target, &draw->hopper, schedule);
     return;
@@ -415,146 +392,27 @@ static void draw_means(uint64_t *state, const Draw *draw, Schedule *schedule) {
   draw_persistent(*state, schedule);
 }
 
-// ---- attention ----------------------------------------------------------------------------------
-
-static const Drawn attention_knobs[] = {
-    {KNOB_WM, 4},          {KNOB_FM, 2},         {KNOB_FN, 8},       {KNOB_PAD_SMEM, 8},
-    {KNOB_SWIZZLE, 3},     {KNOB_LDMATRIX, 2},   {KNOB_L2_HINT, 1},  {KNOB_ASYNC_COPY, 1},
-    {KNOB_FRAG_BUFFER, 2}, {KNOB_FRAG_ORDER, 1}, {KNOB_EAGER_KV, 1}, {KNOB_UNROLL_K, 4},
-    {KNOB_MIN_BLOCKS, 2},
-};
-static const Drawn attention_problem[] = {
-    {KNOB_HEADS, 3}, {KNOB_CAUSAL, 1}, {KNOB_M, 100}, {KNOB_N, 160}};
-
-// For a warpgroup's atoms: a fused kernel, staged, with tiles and no fragments.
-static void draw_attention_group(uint64_t *state, Schedule *schedule) {
-  int64_t *v = schedule->value;
-  v[KNOB_FUSE] = 1;
-  v[KNOB_STAGE] = STAGE_A | STAGE_B;
-  v[KNOB_TMA] = random_between(state, 0, 1);
-  v[KNOB_ATOM_N] = 16 * random_between(state, 1, 5);
-  v[KNOB_WM] = random_between(state, 1, 2);
-  v[KNOB_FN] = random_between(state, 1, 2);
-  v[KNOB_WARP_SPECIALIZE] = v[KNOB_TMA] && random_between(state, 0, 1);
-  if (v[KNOB_WARP_SPECIALIZE]) {
-    v[KNOB_EAGER_KV] = 0;
-    v[KNOB_BUFFER_COUNT] = random_between(state, 2, 3);
-    v[KNOB_MMA_GROUPS] = random_between(state, 0, 1);
-    v[KNOB_ROLE_SCHEDULE] = v[KNOB_MMA_GROUPS] && v[KNOB_WM] == 2 && random_between(state, 0, 1);
-  }
-  v[KNOB_FRAG_BUFFER] = 1;
-  v[KNOB_A_REGS] = 0;
-  v[KNOB_LDMATRIX] = v[KNOB_FRAG_ORDER] = v[KNOB_PAD_SMEM] = 0;
-}
-
-// A third of them plain fma, half of the others fused, and most of those staged.
-static void draw_attention(uint64_t *state, const Draw *draw, Schedule *schedule) {
-  int64_t *v = schedule->value;
-  v[KNOB_PROGRAM] = COMPUTES_ATTENTION;
-  DRAW_ALL(state, attention_problem, schedule);
-  v[KNOB_K] = 16 * random_between(state, 1, 4);
-  if (draw->n_kinds == 0 || random_between(state, 0, 2) == 0) {
-    v[KNOB_BM] = random_between(state, 1, 16);
-    v[KNOB_BN] = random_between(state, 1, 16);
-    return;
-  }
-  v[KNOB_ATOM_KIND] = draw->kind[random_between(state, 0, draw->n_kinds - 1)];
-  schedule_take_type(schedule);
-  DRAW_ALL(state, attention_knobs, schedule);
-  v[KNOB_FUSE] = random_between(state, 0, 1);
-  if (v[KNOB_FUSE] && v[KNOB_CAUSAL] && v[KNOB_WM] % 2) v[KNOB_TILE_ORDER] = ORDER_LONGEST;
-  v[KNOB_STAGE] = v[KNOB_FUSE] && random_between(state, 0, 3) ? STAGE_A | STAGE_B : 0;
-  if (v[KNOB_STAGE]) {
-    v[KNOB_TMA] = draw->target->has_tma && random_between(state, 0, 2) == 0;
-    v[KNOB_A_REGS] = v[KNOB_FRAG_BUFFER] == 1 && random_between(state, 0, 1);
-  } else {
-    v[KNOB_LDMATRIX] = v[KNOB_FRAG_ORDER] = v[KNOB_EAGER_KV] = 0;
-  }
-  if (is_group(schedule)) draw_attention_group(state, schedule);
-}
-
-// ---- Blackwell ----------------------------------------------------------------------------------
-
-static const Drawn tensor_knobs[] = {
-    {KNOB_WM, 2},        {KNOB_WN, 2},           {KNOB_FM, 2},         {KNOB_FN, 2},
-    {KNOB_BK, 4},        {KNOB_SWIZZLE, 3},      {KNOB_A_COL, 1},      {KNOB_B_COL, 1},
-    {KNOB_TMA, 1},       {KNOB_BUFFER_COUNT, 3}, {KNOB_UNROLL_K, 3},   {KNOB_UNROLL_RING, 1},
-    {KNOB_GROUP_M, 4},   {KNOB_GROUP_N, 4},      {KNOB_MIN_BLOCKS, 1}, {KNOB_EPI_BUFFERS, 2},
-    {KNOB_CLUSTER_M, 2}, {KNOB_CLUSTER_N, 2},
-};
-
-// Blocks with lists of tiles, and where others write them sets of sums; a list that a cluster
-// claims is gone through by roles that meet.
-static void draw_tensor_tiles(uint64_t *state, Schedule *schedule) {
-  int64_t *v = schedule->value;
-  v[KNOB_PERSISTENT] = 1;
-  v[KNOB_TILE_ORDER] = draw_order(state);
-  v[KNOB_SERPENTINE_K] = random_between(state, 0, 1);
-  if (!v[KNOB_WARP_SPECIALIZE]) return;
-  v[KNOB_ACC_BUFFERS] = random_between(state, 1, 3);
-  if (random_between(state, 0, 2) == 0) v[KNOB_TILE_ORDER] = tile_order_met(v[KNOB_TILE_ORDER]);
-}
-
-// A pair of CTAs: a cluster of its own kind, with one atom along N.
-static void draw_pair(Schedule *schedule) {
-  int64_t *v = schedule->value;
-  v[KNOB_CTA_GROUP] = v[KNOB_CLUSTER_M] = 2;
-  v[KNOB_CLUSTER_N] = v[KNOB_FN] = v[KNOB_WN] = 1;
-  v[KNOB_MULTICAST] = 0;
-  v[KNOB_ATOM_N] += v[KNOB_ATOM_N] % 16;
-}
-
-// Factors come by TMA, in tiles of 128 columns and whole words of a slab's steps.
-static void draw_factors(uint64_t *state, int scales, Schedule *schedule) {
-  enum { TILE = 128, WORD = 4 };
-  int64_t *v = schedule->value;
-  if (!scales) return;
-  v[KNOB_TMA] = 1;
-  v[KNOB_ATOM_N] = TILE;
-  v[KNOB_BK] = WORD / scales * random_between(state, 1, scales);
-}
-
-static void draw_tensor(uint64_t *state, const Draw *draw, Schedule *schedule) {
-  enum { STEP = 8, NARROW = 8, PIECE = 8 };
-  int64_t *v = schedule->value;
-  v[KNOB_ATOM_KIND] = draw->kind[random_between(state, 0, draw->n_kinds - 1)];
-  schedule_take_type(schedule);
-  DRAW_ALL(state, tensor_knobs, schedule);
-  v[KNOB_ATOM_N] = STEP * random_between(state, 1, NARROW);
-  v[KNOB_STAGE] = STAGE_A | STAGE_B;
-  draw_factors(state, atom_scales(schedule_atom_row(schedule)), schedule);
-  if (schedule_atom_row(schedule)->bits != 16) v[KNOB_A_COL] = 0, v[KNOB_B_COL] = 1;
-  v[KNOB_WARP_SPECIALIZE] = v[KNOB_TMA] && random_between(state, 0, 2);
-  v[KNOB_PIPELINE_STAGES] = v[KNOB_TMA] && !v[KNOB_WARP_SPECIALIZE] && random_between(state, 0, 1);
-  v[KNOB_MULTICAST] = v[KNOB_TMA] && v[KNOB_CLUSTER_M] * v[KNOB_CLUSTER_N] > 1;
-  v[KNOB_EPILOGUE] = v[KNOB_TMA_STORE] = random_between(state, 0, 1);
-  v[KNOB_EPI_N] = random_between(state, 0, 1) * PIECE * (1 << random_between(state, 0, 2));
-  if (random_between(state, 0, 1)) draw_tensor_tiles(state, schedule);
-  if (v[KNOB_WARP_SPECIALIZE] && random_between(state, 0, 2) == 0) draw_pair(schedule);
-  if (*state % 4 == 0) v[KNOB_TENSOR_COLUMNS] = TENSOR_COLUMNS;
-}
-
 // ---- a schedule ---------------------------------------------------------------------------------
 
 // False where slabs are to come by TMA and there are none, or the problem is over the limit.
-static bool draw_schedule(uint64_t *state, const Draw *draw, const RandomLimits *limits,
+static bool draw_schedule(uint64_t *state, const RandomDraw *draw, const RandomLimits *limits,
                           Schedule *schedule) {
   if (draw->family == RANDOM_ATTENTION) {
-    draw_attention(state, draw, schedule);
+    random_draw_attention(state, draw, schedule);
     return schedule_fma(schedule) <= (double)limits->fma_max;
   }
   if (draw->family == RANDOM_BLACKWELL) {
-    draw_tensor(state, draw, schedule);
+    random_draw_tensor(state, draw, schedule);
     draw_problem(state, limits->extent_max, schedule);
     return schedule_fma(schedule) <= (double)limits->fma_max;
   }
-  DRAW_ALL(state, common_knobs, schedule);
+  RANDOM_DRAW_ALL(state, common_knobs, schedule);
   if (draw->tensor)
     draw_atom(state, draw->target, draw->kind, draw->n_kinds, schedule);
   else
-    DRAW_ALL(state, fma_knobs, schedule);
+    RANDOM_DRAW_ALL(state, fma_knobs, schedule);
   if (draw->tma && schedule->value[KNOB_STAGE] == 0) return false;
-  if (schedule->value[KNOB_STAGE] && !is_group(schedule)) {
+  if (schedule->value[KNOB_STAGE] && !random_is_of_warpgroups(schedule)) {
     draw_layouts(state, schedule);
     draw_pad_cells(state, schedule);
     draw_operands(state, schedule);
@@ -610,7 +468,7 @@ Schedule schedule_random(Arena *scratch, const TargetTable *targets, const char 
   assert(target && strlen(name) < sizeof defaults.target);
   assert(random_family_on(limits->family, target));
   strcpy(defaults.target, name);
-  const Draw draw = begin_draw(state, target, limits->family);
+  const RandomDraw draw = begin_draw(state, target, limits->family);
   for (int tries = 1; tries <= DRAWS_MAX; tries++) {
     Schedule schedule = defaults;
     if (!draw_schedule(state, &draw, limits, &schedule)) continue;

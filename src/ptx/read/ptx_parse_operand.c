@@ -217,9 +217,11 @@ static bool read_single(PtxParser *p, const PtxForm *form, PtxGroup *group) {
 }
 
 // Numbers are of the last type, but where the last one is that of a register alone: slct's sign,
-// the halves of add.f32.f16.
+// the halves of add.f32.f16. The bytes of a reduction in bulk and the lanes of redux are whole
+// numbers whatever is reduced.
 static PtxForm form_of_numbers(const PtxInst *inst) {
   PtxForm form = inst->form;
+  if (inst->run == run_cp_async_bulk || inst->run == run_redux) form.n_types = 0;
   if (inst->run == run_slct || inst->run == run_add_float || inst->run == run_sub_float ||
       inst->run == run_fma_float)
     form.n_types = form.n_types > 1 ? 1 : form.n_types;

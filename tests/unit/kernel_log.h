@@ -1,0 +1,15 @@
+// Everything that runs of small PTX kernels say, held by a golden file: suites look at what a test
+// is about, the log at the rest, such as which lanes, which bytes, how often.
+//
+// A suite begins its log when it is made and has kernel_log_check() as its last test; harnesses add
+// each run. Where no log has begun nothing is kept.
+#pragma once
+#include "ptx/run/machine.h"
+#include "ptx/tally/tally.h"
+
+void kernel_log_begin(void);
+// A run of `machine`, and the words that it left. `tally` may be NULL.
+void kernel_log_add(const PtxMachine *machine, const PtxModule *module, PtxOutcome outcome,
+                    const PtxTally *tally, const uint32_t *words, int n);
+// Compares with tests/golden/`golden`.
+void kernel_log_check(const char *golden);

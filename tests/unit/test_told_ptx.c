@@ -1,0 +1,115 @@
+// Instructions of PTX at the edges of their operands: tests/data/ptx_edges.txt lists them
+// (edges.h), and tests/golden/told/ptx.txt holds what each of 32 lanes gets, and what is found.
+//
+// Registers 1 to 3 of each kind hold a, b and c of the lane: %rd1 all 64 bits of a, %r1, %f1 and
+// %h1 the lower ones; %p1 holds in odd lanes, %p2 where lane & 2. What a body puts into %r0, %rd0,
+// %h0, %f0, %fd0, %p0 and %p4 is told.
+#include <check.h>
+#include <string.h>
+
+#include "edges.h"
+#include "ptx_kernel.h"
+
+Suite *suite_told_ptx(void);
+
+enum { REGISTERS = 7 };
+
+// What is told of a register: its name, how it is stored, as how many words of so many digits.
+static const struct {
+  const char *name, *store;
+  int words, digits;
+} registers[REGISTERS] = {
+    {"%r0", "st.global.b32 [%o+AT], %r0;", 1, 8},
+    {"%rd0", "st.global.b64 [%rd29+AT], %rd0;", 2, 8},
+    {"%h0", "cvt.u32.u16 %r28, %h0;\nst.global.b32 [%o+AT], %r28;", 1, 4},
+    {"%f0", "st.global.f32 [%o+AT], %f0;", 1, 8},
+    {"%fd0", "st.global.f64 [%rd29+AT], %fd0;", 2, 8},
+    {"%p0", "selp.b32 %r28, 1, 0, %p0;\nst.global.b32 [%o+AT], %r28;", 1, 1},
+    {"%p4", "selp.b32 %r28, 1, 0, %p4;\nst.global.b32 [%o+AT], %r28;", 1, 1},
+};
+
+static const char before[] =
+    "mul.wide.u32 %rd30, %t, 8;\nadd.s64 %rd29, %out, %rd30;\nadd.s64 %rd30, %in, %rd30;\n"
+    "ld.global.b64 %rd1, [%rd30];\nld.global.b64 %rd2, [%rd30+256];\n"
+    "ld.global.b64 %rd3, [%rd30+512];\n"
+    "cvt.u32.u64 %r1, %rd1;\ncvt.u32.u64 %r2, %rd2;\ncvt.u32.u64 %r3, %rd3;\n"
+    "cvt.u16.u64 %h1, %rd1;\ncvt.u16.u64 %h2, %rd2;\ncvt.u16.u64 %h3, %rd3;\n"
+    "mov.b32 %f1, %r1;\nmov.b32 %f2, %r2;\nmov.b32 %f3, %r3;\n"
+    "mov.b64 %fd1, %rd1;\nmov.b64 %fd2, %rd2;\nmov.b64 %fd3, %rd3;\n"
+    "and.b32 %r28, %t, 1;\nsetp.ne.u32 %p1, %r28, 0;\n"
+    "and.b32 %r28, %t, 2;\nsetp.ne.u32 %p2, %r28, 0;\n"
+    "mov.u32 %r0, 0;\nmov.u64 %rd0, 0;\nmov.u16 %h0, 0;\nmov.b32 %f0, %r0;\nmov.b64 %fd0, %rd0;\n"
+    "setp.ne.u32 %p0, 0, 0;\nsetp.ne.u32 %p4, 0, 0;\n";
+
+static const char *with_number(Arena *arena, const char *text, int number) {
+  const char *at = strstr(text, "AT");
+  return arena_printf(arena, "%.*s%d%s", (int)(at - text), text, number, at + 2);
+}
+
+// The words of register `r` lie behind those of the registers before it.
+static int place_of(int r) {
+  int words = 0;
+  for (int i = 0; i < r; i++) words += registers[i].words;
+  return words * EDGE_LANES;
+}
+
+static const char *kernel_of(Arena *arena, const char *body) {
+  Str text = str_new(arena);
+  str_printf(&text, "%s%s;\n", before, body);
+  for (int r = 0; r < REGISTERS; r++)
+    if (edges_name(body, registers[r].name))
+      str_printf(&text, "%s\n", with_number(arena, registers[r].store, 4 * place_of(r)));
+  return ptx_kernel_text(arena, text.text);
+}
+
+static void tell_findings(Str *out, const PtxKernel *k) {
+  for (int i = 0; i < ptx_machine_findings(k->machine); i++) {
+    const PtxFinding *f = ptx_machine_finding(k->machine, i);
+    str_printf(out, " %s in lanes %08x, first in thread %d: %d bytes at %llx, %lld times%s%s\n",
+               ptx_finding_names[f->kind], f->lanes, f->thread, f->bytes,
+               (unsigned long long)f->address, (long long)f->count, f->text ? ": " : "",
+               f->text ? f->text : "");
+  }
+  for (int pc = 0; pc < k->module->n_code; pc++)
+    if (ptx_machine_unknown_why(k->machine, pc))
+      str_printf(out, " unknown: %s\n", ptx_machine_unknown_why(k->machine, pc));
+  if (ptx_machine_approximations(k->machine))
+    str_printf(out, " %lld approximations\n", (long long)ptx_machine_approximations(k->machine));
+  if (k->outcome != PTX_DONE) str_add(out, " does not end\n");
+}
+
+// Whether the text can be read; else it is told why not.
+static bool can_be_read(Arena *arena, Str *out, const char *text) {
+  Diags diags = diags_new(arena);
+  const PtxModule *module = ptx_module_read(arena, text, strlen(text), "k.ptx", &diags);
+  for (const Diag *d = diags.first; d; d = d->next) str_printf(out, " %s: %s\n", d->rule, d->text);
+  return module != NULL;
+}
+
+static void tell(Arena *arena, Str *out, const char *body, const uint64_t operands[3][EDGE_LANES]) {
+  uint32_t in[PTX_KERNEL_WORDS];
+  for (uint32_t i = 0; i < PTX_KERNEL_WORDS; i++) in[i] = (i * 2654435761u) >> 8;
+  memcpy(in, operands, 3 * EDGE_LANES * sizeof(uint64_t));
+  const char *text = kernel_of(arena, body);
+  if (!can_be_read(arena, out, text)) return;
+  const PtxKernel k = ptx_kernel_run(arena, text, NULL, EDGE_LANES, in);
+  tell_findings(out, &k);
+  for (int r = 0; r < REGISTERS && k.outcome == PTX_DONE; r++)
+    if (edges_name(body, registers[r].name))
+      edges_tell(out, registers[r].name, k.out + place_of(r), registers[r].words,
+                 registers[r].digits);
+}
+
+START_TEST(instructions_at_their_edges_are_as_reviewed) {
+  edges_check("ptx_edges.txt", "told/ptx.txt", tell);
+}
+END_TEST
+
+Suite *suite_told_ptx(void) {
+  Suite *suite = suite_create("told_ptx");
+  TCase *tcase = tcase_create("edges");
+  tcase_set_timeout(tcase, 120);
+  tcase_add_test(tcase, instructions_at_their_edges_are_as_reviewed);
+  suite_add_tcase(suite, tcase);
+  return suite;
+}

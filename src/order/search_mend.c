@@ -11,6 +11,7 @@
 //   a scope that is too narrow         arrivals for the cluster
 //
 // The program is copied, event by event; an access keeps the events that begin and end it.
+#include <stdlib.h>
 #include <string.h>
 
 #include "order/search_inside.h"
@@ -229,9 +230,9 @@ static const char *mend_arrivals(Search *s, int process) {
     if (e->kind != SEARCH_ARRIVE || e->bytes || seen[e->object]) continue;
     seen[e->object] = true;
     const int64_t n = search_cure_one_more(s, e->object);
-    if (n > 0)
-      return tried(s, arena_printf(s->arena, "initialise %s for %lld arrivals",
-                                   s->bar[e->object].name, (long long)n));
+    const char *text = arena_printf(s->arena, "initialise %s for %lld arrivals",
+                                    s->bar[e->object].name, llabs((long long)n));
+    if (n) return n > 0 ? tried(s, text) : text;
   }
   return NULL;
 }

@@ -173,7 +173,7 @@ typedef struct SearchResult {
   SearchFault fault;
   int64_t states;
   int n_steps;    // found: of the witness, the last one is what does harm
-  bool shortest;  // else it is cut down to what leads there
+  bool shortest;  // none with this fault has fewer steps; else it is cut down to what leads there
   const SearchStep *step;
   int access[2];                   // the two of a conflict; -1: it is none
   const struct SearchState *last;  // behind the last step

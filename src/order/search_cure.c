@@ -26,9 +26,17 @@ static void apply(Search *s, const Edit *edit, int sign) {
     }
 }
 
+// A proof needs a state for each event at least.
+static bool is_too_long(const Search *s) {
+  int64_t events = 0;
+  for (int p = 0; p < s->n_processes; p++) events += s->process[p].n_events;
+  return events > SEARCH_CURE_STATES;
+}
+
 bool search_cure_is_proved(Search *s) {
+  if (is_too_long(s)) return false;
   const SearchResult r =
-      search_run(s, &(SearchOptions){.states = SEARCH_CURE_STATES, .plain = true});
+      search_run(s, &(SearchOptions){.states = SEARCH_CURE_STATES, .plain = true, .quick = true});
   return r.verdict == SEARCH_PROVED;
 }
 
@@ -53,17 +61,35 @@ static int tag_of(const Search *s, SearchKind kind, int object) {
   return -1;
 }
 
-int64_t search_cure_one_more(Search *s, int bar) {
-  const Edit more = {SEARCH_INIT, tag_of(s, SEARCH_INIT, bar), -1, 1, 0, 0};
-  if (!try_edit(s, &more)) return 0;
+// All arrivals at an mbarrier.
+static int64_t arrivals_at(const Search *s, int bar) {
+  int64_t n = 0;
   for (int p = 0; p < s->n_processes; p++)
     for (int i = 0; i < s->process[p].n_events; i++) {
       const SearchEvent *e = search_event(s, p, i);
-      if (e->kind == SEARCH_INIT && e->object == bar) return e->n + 1;
+      if (e->kind == SEARCH_ARRIVE && e->object == bar) n += e->n;
+    }
+  return n;
+}
+
+static int64_t expected_at(const Search *s, int bar) {
+  for (int p = 0; p < s->n_processes; p++)
+    for (int i = 0; i < s->process[p].n_events; i++) {
+      const SearchEvent *e = search_event(s, p, i);
+      if (e->kind == SEARCH_INIT && e->object == bar) return e->n;
     }
   return 0;
 }
 
+// One more is tried where those that come make up whole phases of so many; where the program is too
+// long for that, the number is negative.
+int64_t search_cure_one_more(Search *s, int bar) {
+  const Edit more = {SEARCH_INIT, tag_of(s, SEARCH_INIT, bar), -1, 1, 0, 0};
+  const int64_t n = expected_at(s, bar) + 1;
+  if (more.tag < 0 || arrivals_at(s, bar) % n != 0) return 0;
+  if (is_too_long(s)) return -n;
+  return try_edit(s, &more) ? n : 0;
+}
 static void swap_scopes(Search *s, SearchKind kind, SearchScope *kept) {
   for (int p = 0, n = 0; p < s->n_processes; p++)
     for (int i = 0; i < s->process[p].n_events; i++) {

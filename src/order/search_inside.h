@@ -117,7 +117,8 @@ const char *search_cure_deadlock(Search *search, const OrderPhases *phases, int 
 bool search_cure_flip(Search *search, int process, int tag);
 
 bool search_cure_is_proved(Search *search);
-// As many arrivals as it is proved with when an mbarrier awaits one more; 0: it is not.
+// As many arrivals as it is proved with when an mbarrier awaits one more; 0: it is not; negative:
+// as many as come, in a program that is too long to be tried.
 int64_t search_cure_one_more(Search *search, int bar);
 // Whether it is proved when all arrivals, or all waits, are of the cluster's scope.
 bool search_cure_wide(Search *search, SearchKind kind);

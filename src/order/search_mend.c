@@ -11,6 +11,7 @@
 //   a scope that is too narrow         arrivals for the cluster
 //
 // The program is copied, event by event; an access keeps the events that begin and end it.
+#include <stdlib.h>
 #include <string.h>
 
 #include "order/search_inside.h"
@@ -57,7 +58,7 @@ static bool is_unknown(const Mend *m, int process, int at) {
 // An arrival while such an access of its process is under way.
 static bool comes_early(const Mend *m, int process, int at) {
   const SearchEvent *e = search_event(m->from, process, at);
-  if (e->kind != SEARCH_ARRIVE || e->bytes) return false;
+  if (e->kind != SEARCH_ARRIVE || e->bytes || m->from->bar[e->object].given) return false;
   for (int i = 0; i < m->from->n_accesses; i++) {
     const SearchAccess *a = &m->from->access[i];
     if (a->process == process && is_like(m->from, a, m->access) && a->ends == process &&
@@ -229,9 +230,9 @@ static const char *mend_arrivals(Search *s, int process) {
     if (e->kind != SEARCH_ARRIVE || e->bytes || seen[e->object]) continue;
     seen[e->object] = true;
     const int64_t n = search_cure_one_more(s, e->object);
-    if (n > 0)
-      return tried(s, arena_printf(s->arena, "initialise %s for %lld arrivals",
-                                   s->bar[e->object].name, (long long)n));
+    const char *text = arena_printf(s->arena, "initialise %s for %lld arrivals",
+                                    s->bar[e->object].name, llabs((long long)n));
+    if (n) return n > 0 ? tried(s, text) : text;
   }
   return NULL;
 }
@@ -257,7 +258,8 @@ static int between(const Search *s, int waits, int arrives) {
 
 // A wait that a reader or a writer does not make at all, or an arrival that a reader does not:
 // named, and not tried, since no event says in which phase.
-static const char *name_missing(Search *s, const SearchAccess *writes, const SearchAccess *reads) {
+static const char *name_missing(Search *s, const SearchAccess *writes, const SearchAccess *reads,
+                                bool early) {
   const SearchProcess *reader = &s->process[reads->process], *writer = &s->process[writes->process];
   const char *place = s->place[reads->place].name;
   const SearchEvent *land = s->process[writes->ends].agent && writes->end >= 0
@@ -266,6 +268,13 @@ static const char *name_missing(Search *s, const SearchAccess *writes, const Sea
   if (land && land->kind == SEARCH_LAND && !does(s, reads->process, SEARCH_WAIT, land->object))
     return arena_printf(s->arena, "let %s wait for %s before it reads %s", reader->name,
                         s->bar[land->object].name, place);
+  if (early)
+    return land && land->kind == SEARCH_LAND
+               ? arena_printf(s->arena,
+                              "let %s wait for the phase of %s that this copy ends, before "
+                              "it reads %s",
+                              reader->name, s->bar[land->object].name, place)
+               : NULL;
   const int released = between(s, -1, reads->process), awaited = between(s, writes->process, -1);
   if (released >= 0 && !does(s, writes->process, SEARCH_WAIT, released))
     return arena_printf(s->arena, "let %s wait for %s before it writes %s again", writer->name,
@@ -319,7 +328,8 @@ static const char *mend_overtaken(Search *s, const SearchResult *r) {
     if (text) return text;
   }
   const SearchAccess *a = &s->access[r->access[0]], *b = &s->access[r->access[1]];
-  return a->write == b->write ? NULL : name_missing(s, a->write ? a : b, a->write ? b : a);
+  return a->write == b->write ? NULL
+                              : name_missing(s, a->write ? a : b, a->write ? b : a, !a->write);
 }
 
 // The last one who has gone through the wait of the phase that was lapped, and those beside it.

@@ -14,10 +14,17 @@
 #include "base/hash.h"
 #include "order/search_inside.h"
 
-enum { CHUNK = 256, STATES_MAX = 60000, ASK_EVERY = 512, NEAR = 1500, HELD = 24 };
+enum {
+  CHUNK = 256,
+  STATES_MAX = 60000,
+  ASK_EVERY = 512,
+  NEAR = 1500,
+  HELD = 24,
+  SHORTER_STATES = 6000
+};
 
 typedef struct Node {
-  int parent;
+  int parent, depth;
   uint16_t process;
 } Node;
 
@@ -34,6 +41,7 @@ typedef struct Run {
   SearchState *scratch;
   SearchAhead *ahead;
   int expanded, branched, n_stacked, depth, *stack;
+  SearchFault only;  // other faults are looked past; SEARCH_NO_FAULT: none is
   SearchResult out;
 } Run;
 
@@ -49,7 +57,7 @@ static void keep(Run *r, const SearchState *s, int parent, int process) {
     if (memcmp(state_of(r, r->table[h] - 1), s, r->bytes) == 0) return;
   if (r->n % CHUNK == 0) r->chunk[r->n / CHUNK] = arena_alloc(r->arena, CHUNK * r->bytes);
   memcpy(state_of(r, r->n), s, r->bytes);
-  r->node[r->n] = (Node){parent, (uint16_t)process};
+  r->node[r->n] = (Node){parent, parent < 0 ? 0 : r->node[parent].depth + 1, (uint16_t)process};
   r->table[h] = ++r->n;
 }
 
@@ -90,18 +98,32 @@ static bool plays(Run *r, const SearchStep *step, int n, const bool *left_out, S
   return false;
 }
 
-// Leaves out what does not lead to the fault: of each process as many of its last events as can be.
-static int shorten(Run *r, SearchStep *step, int n) {
-  bool *left_out = ARENA_ARRAY(r->arena, bool, n + 1);
-  SearchState *s = arena_alloc(r->arena, r->bytes);
-  for (int p = 0; p < r->search->n_processes; p++)
-    for (int i = n - 2; i >= 0; i--) {
-      if (step[i].process != p || left_out[i]) continue;
-      left_out[i] = true;
-      if (plays(r, step, n, left_out, s)) continue;
+// Of a process as many of its last events as can be; false: none can.
+static bool shorten_one(Run *r, const SearchStep *step, int n, int process, bool *left_out,
+                        SearchState *s) {
+  bool any = false;
+  for (int i = n - 2; i >= 0; i--) {
+    if (step[i].process != process || left_out[i]) continue;
+    left_out[i] = true;
+    if (!plays(r, step, n, left_out, s)) {
       left_out[i] = false;
       break;
     }
+    any = true;
+  }
+  return any;
+}
+
+// Leaves out what does not lead to the fault, until nothing can be left out any more: who arrives
+// for a process that is cut need not either.
+static int shorten(Run *r, SearchStep *step, int n) {
+  bool *left_out = ARENA_ARRAY(r->arena, bool, n + 1);
+  SearchState *s = arena_alloc(r->arena, r->bytes);
+  for (bool any = true; any;) {
+    any = false;
+    for (int p = 0; p < r->search->n_processes; p++)
+      any = shorten_one(r, step, n, p, left_out, s) || any;
+  }
   int kept = 0;
   for (int i = 0; i < n; i++)
     if (!left_out[i]) step[kept++] = step[i];
@@ -145,7 +167,6 @@ static void found_at(Run *r, int node, int last, SearchFault fault, const int co
     const int p = r->node[i].process;
     step[--at] = (SearchStep){p, search_at(state_of(r, r->node[i].parent), p), 0};
   }
-  r->out.shortest = true;
   found(r, step, n, last >= 0, fault, conflict);
 }
 
@@ -162,11 +183,12 @@ static bool try(Run *r, int node, int process) {
   int conflict[2];
   memcpy(r->scratch, state_of(r, node), r->bytes);
   const SearchFault fault = search_step(r->search, r->scratch, process, conflict);
-  if (fault)
+  const bool tells = fault && (!r->only || fault == r->only);
+  if (tells)
     found_at(r, node, process, fault, conflict);
-  else
+  else if (!fault)
     keep(r, r->scratch, node, process);
-  return fault != SEARCH_NO_FAULT;
+  return tells;
 }
 
 // The process whose event alone is to be tried; -1: all that can go on. Who has just gone on often
@@ -197,7 +219,7 @@ static bool expand(Run *r, int node) {
     any = true;
     if (try(r, node, p)) return false;
   }
-  if (any || all_done(r->search, s)) return true;
+  if (any || all_done(r->search, s) || (r->only && r->only != SEARCH_DEADLOCK)) return true;
   found_at(r, node, -1, SEARCH_DEADLOCK, (int[]){-1, -1});
   return false;
 }
@@ -305,15 +327,39 @@ static SearchResult go_through(Search *search, const SearchOptions *options, boo
   return r->out;
 }
 
+// All orders of fewer steps, where there is room for them: another one with the same fault, or
+// none, and then the witness is the shortest.
+static void look_for_shorter(Search *search, const SearchOptions *options, SearchResult *out) {
+  const SearchOptions all = {.states = SHORTER_STATES,
+                             .all = true,
+                             .goes_on = options->goes_on,
+                             .context = options->context};
+  Run *r = begin(search, &all);
+  r->only = out->fault;
+  while (r->expanded < r->n && r->n < r->most) {
+    const int node = r->expanded++;
+    const bool longer = r->node[node].depth + (r->only != SEARCH_DEADLOCK) >= out->n_steps;
+    if (!longer && expand(r, node)) continue;
+    const int64_t states = out->states;
+    if (!longer) *out = r->out;
+    out->states = states;
+    out->shortest = true;
+    return;
+  }
+}
+
 // Where there are too many states for the shortest order, the first that comes is looked for: who
 // goes far soon meets what a short way leads to in too many ways.
 SearchResult search_run(Search *search, const SearchOptions *options) {
   SearchResult out = go_through(search, options, false);
+  out.shortest = out.verdict == SEARCH_FOUND && options->all;
   if (out.verdict == SEARCH_BOUNDED && !options->quick) {
     const int64_t states = out.states;
     out = go_through(search, options, true);
     out.states += states;
   }
+  if (out.verdict == SEARCH_FOUND && !options->plain && !options->all)
+    look_for_shorter(search, options, &out);
   if (out.verdict == SEARCH_FOUND && !options->plain) search_explain(search, &out);
   return out;
 }

@@ -108,7 +108,7 @@ static const struct {
      "let the cluster meet before a block ends: tried"},
     {"hopper", "consumers", BREAK_RELEASE_EARLY, SEARCH_REFILLED, "in the background",
      "let consumer warp 0 arrive only when it has read A_s[0]: tried, and then proved"},
-    {"hopper", "consumers", BREAK_FEWER_ARRIVALS, SEARCH_REFILLED, "while consumer warp 0 reads",
+    {"hopper", "consumers", BREAK_FEWER_ARRIVALS, SEARCH_REFILLED, "while consumer warp 1 reads",
      "initialise empty[0] for 8 arrivals: tried, and then proved"},
     {"hopper", "roles", BREAK_INIT_FENCE, SEARCH_UNBEGUN, "may not be initialised yet",
      "fence.mbarrier_init after the initialisation: tried"},
@@ -142,6 +142,8 @@ static const struct {
     {"fp16", "tma", BREAK_PHASE,
      "no event more or fewer than in the sound program: all warps meet"},
     {"hopper", "registers", BREAK_WAIT_AGAIN, "waits at mbarriers more than in the sound program"},
+    {"hopper", "roles", BREAK_SILENT_WARP, "the four warps of a warpgroup multiply together"},
+    {"hopper", "wgmma", BREAK_LAST_BARRIER, "the four warps of a warpgroup multiply together"},
 };
 
 START_TEST(what_is_harmless_says_why) {

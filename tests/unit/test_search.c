@@ -191,7 +191,8 @@ static Search *random_one(uint64_t i) {
 }
 
 START_TEST(agrees_with_brute_force) {
-  int proved = 0, found = 0, fewer = 0, by_fault[SEARCH_FAULTS] = {0};
+  int proved = 0, found = 0, fewer = 0, same = 0, as_short = 0, said = 0,
+      by_fault[SEARCH_FAULTS] = {0};
   for (uint64_t i = 0; i < 6000; i++, arena_reset(arena)) {
     const SearchResult all = search_run(random_one(i), &(SearchOptions){.all = true});
     const SearchResult some = search_run(random_one(i), &(SearchOptions){0});
@@ -202,11 +203,21 @@ START_TEST(agrees_with_brute_force) {
     proved += all.verdict == SEARCH_PROVED;
     found += all.verdict == SEARCH_FOUND;
     fewer += some.states < all.states;
+    if (some.fault && some.fault == all.fault) {
+      same++;
+      as_short += some.n_steps == all.n_steps;
+      ck_assert_int_ge(some.n_steps, all.n_steps);
+      said += some.shortest;
+      ck_assert(!some.shortest || some.n_steps == all.n_steps);
+    }
     by_fault[some.fault]++;
   }
   ck_assert_int_ge(proved, 300);
   ck_assert_int_ge(found, 1000);
   ck_assert_int_ge(fewer, 1000);
+  ck_assert_int_ge(same, 1000);
+  ck_assert_msg(as_short * 100 >= same * 99 && said * 100 >= same * 99,
+                "of %d witnesses %d are as short as any, %d say so", same, as_short, said);
   for (int f = 1; f < SEARCH_SEEN; f++)
     ck_assert_msg(by_fault[f] > 0, "no program with: %s", search_fault_name((SearchFault)f));
 }

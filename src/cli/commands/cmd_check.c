@@ -232,17 +232,19 @@ static int check_state(Arena *arena, const CheckGiven *given, Diags *diags) {
   return ok ? CLI_OK : CLI_NO;
 }
 
+// What is not legal has no orders: that is said as the other commands say it.
 static int check_orders(Arena *arena, const CheckGiven *given, const char *file, Diags *diags) {
-  Schedule schedule;
   EveryGiven how = {.json = given->json, .strict = given->strict};
   if (file) {
     const Program *program = cli_program(arena, file, diags);
     how.what = cli_program_name(arena, file);
     return program ? cli_every_program(arena, program, &how) : cli_fail(diags);
   }
-  if (!cli_schedule(given->state, &schedule, diags) || diags->count) return cli_fail(diags);
-  how.what = schedule_text(arena, &schedule);
-  return cli_every_order(arena, &schedule, BREAK_COUNT, &how, diags);
+  const Model *model = cli_model(arena, given->state, diags);
+  if (!model || diags->count) return cli_fail(diags);
+  how.what = schedule_text(arena, &model->schedule);
+  if (!*how.what) how.what = "the defaults";
+  return cli_every_order(arena, &model->schedule, BREAK_COUNT, &how, diags);
 }
 
 int cmd_check(Arena *arena, int argc, char **argv) {

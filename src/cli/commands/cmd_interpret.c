@@ -372,29 +372,46 @@ static void leave_out(EveryTurn *every, const char *what) {
 }
 
 // Claiming a list races with other clusters, in global memory.
-static void find_claim(Stmt *stmt, int depth, void *every) {
+static void find_claim(Stmt *stmt, int depth, void *claims) {
   (void)depth;
-  if (stmt->kind == STMT_OP && stmt->op.in_steps)
-    leave_out(every, "other clusters of the grid, which claim lists at the same time");
+  if (stmt->kind == STMT_OP && stmt->op.in_steps) *(bool *)claims = true;
+}
+
+static InterpCheck run_once(Arena *arena, const Program *program, int grid, int runs) {
+  const InterpOptions how = {.seed = 1, .runs = runs, .stop_at_first = true, .grid = grid};
+  return interpret_check(arena, program, &how);
+}
+
+// Some clusters at work at once, and tiles that they do not come out even with: what shows only
+// there.
+static void run_together(Arena *arena, Subject *s, const TargetTable *targets) {
+  enum { TILES = 4, CLUSTERS = 3, RUNS = 1 };
+  const int64_t slabs = max64(s->asked.value[KNOB_TAIL_SPLIT], 1);
+  const Schedule few = every_turn_schedule(&s->asked, slabs, TILES);
+  const Model *model = model_build(arena, targets, &few);
+  if (!model->ok || schedule_turns(&few) <= CLUSTERS) return;
+  const Program *broken = program_break(arena, model->program, breakage_of(s->given->breakage));
+  if (broken) s->check = run_once(arena, broken, CLUSTERS, RUNS);
 }
 
 // A search over events sees neither wrong values nor the fences of registers and of tensor memory.
 // A run with values finds them, and its findings hold in any order.
-static void look_with_values(Arena *arena, Subject *s, EveryTurn *every) {
+static void look_with_values(Arena *arena, Subject *s, const TargetTable *targets,
+                             EveryTurn *every) {
   Diags none = diags_new(arena);
   if (!is_affordable(s, &none)) {
     leave_out(every, "wrong values, which a run would show: it is too large for one");
     return;
   }
-  // One grid that leaves a rest of tiles, and one that need not.
-  const int turns = (int)schedule_turns(&s->run), grid[] = {grid_to_see(&s->run), turns - 1};
-  for (int i = 0; i < 2 && (i == 0 || grid[i] > 1); i++) {
-    InterpOptions how = {.seed = 1, .runs = 1, .stop_at_first = true, .grid = grid[i]};
-    s->check = interpret_check(arena, s->program, &how);
-    if (!s->check.ok) break;
-  }
-  stmt_walk(program_main(s->program)->body, find_claim, every);
-  if (s->check.ok && breakage_seen(breakage_of(s->given->breakage)) == SEEN_WRONG)
+  const unsigned seen = breakage_seen(breakage_of(s->given->breakage));
+  bool claims = false;
+  stmt_walk(program_main(s->program)->body, find_claim, &claims);
+  s->check.ok = true;
+  if (claims || seen & SEEN_WRONG) run_together(arena, s, targets);
+  if (s->check.ok) s->check = run_once(arena, s->program, grid_to_see(&s->run), 1);
+  if (s->check.ok && claims)
+    leave_out(every, "other clusters of the grid, which claim lists at the same time");
+  if (s->check.ok && seen == SEEN_WRONG)
     leave_out(every,
               "wrong values with other sizes and grids: with those that were run it shows "
               "none");
@@ -419,7 +436,7 @@ static int search_state(Arena *arena, const InterpretOptions *given, Diags *diag
   if (given->breakage) how.what = arena_printf(arena, "%s, %s", how.what, given->breakage);
   EveryTurn every = every_turn_search(&targets, &subject.asked, breakage, &(SearchOptions){0});
   if (!every.fault && every.result.verdict == SEARCH_PROVED && given->breakage)
-    look_with_values(arena, &subject, &every);
+    look_with_values(arena, &subject, &targets, &every);
   const int status = every.fault ? cli_print_unsearched(arena, every.fault, &how)
                                  : cli_print_every(arena, &every, &how);
   every_turn_free(&every);

@@ -156,7 +156,11 @@ static void look_at_run(EveryTurn *every, const OpenResult *r) {
   every->result.verdict = SEARCH_FOUND;
   every->result.fault = SEARCH_SEEN;
   every->result.root = text;
-  every->result.cure = "none is proposed: gemmview open without --every-order tells more";
+  every->result.cure =
+      strstr(text, "tcgen05.fence::")
+          ? "put the fence there: by the letter of the PTX ISA (tcgen05, canonical synchronization "
+            "patterns) it is missing; kernels of Triton and CUTLASS leave it out, too"
+          : "none is proposed: gemmview open without --every-order tells more";
 }
 
 static int print_orders(Arena *arena, const OpenOptions *given, const OpenResult *r) {

@@ -91,7 +91,8 @@ static void print_delays(const EveryDocument *d) {
 
 static void print_witness(const EveryDocument *d) {
   const int skip = d->n_steps > STEPS_SHOWN ? d->n_steps - STEPS_SHOWN : 0;
-  printf("\nthe %s harmful order:\n", d->every->result.shortest ? "shortest" : "first");
+  puts(d->every->result.shortest ? "\nthe shortest harmful order:"
+                                 : "\na harmful order, cut down; there may be a shorter one:");
   if (skip) printf("  … %d steps before\n", skip);
   for (int i = skip; i < d->n_steps; i++) {
     const EveryStep *s = &d->step[i];

@@ -166,8 +166,8 @@ bool open_read_blocks(const char *text, const PtxLaunch *launch, OpenBlocks *blo
     const long value = *at >= '0' && *at <= '9' ? strtol(at, &end, 10) : -1;
     if (value < 0 || value >= launch->grid[d] || (*end && *end != ',')) {
       diag_add(diags, "launch",
-               "--blocks: \"%s\" is not a block of the grid (%dx%dx%d) and not all", text,
-               launch->grid[0], launch->grid[1], launch->grid[2]);
+               "--blocks: \"%s\" is not a block of the grid (%dx%dx%d) and not all",
+               text ? text : "0", launch->grid[0], launch->grid[1], launch->grid[2]);
       return false;
     }
     blocks->first[d] = blocks->last[d] = (int)value;

@@ -302,7 +302,7 @@ static void run_cluster(Machine *m, int cluster, bool first_one) {
   }
   interp_abandon_boxes(m);
   if (m->warp[0].tensor) tensor_compare_warps(m);
-  if (m->first_tensor) tmem_end_block(m);
+  if (m->has_tmem) tmem_end_block(m);
   if (m->code->cluster > 1) interp_check_exits(m);
 }
 

@@ -213,7 +213,7 @@ static void build_memory(Machine *m) {
     BlockState *block = &m->of_rank[rank];
     if (rank) memcpy(block->memory, first, sizeof block->memory);
     build_shared(m, block);
-    if (m->first_tensor) build_tensor(m, &block->tensor);
+    if (m->has_tmem) build_tensor(m, &block->tensor);
     for (int i = 0; i < m->program->n_buffers; i++)
       if (block->memory[i].buffer->space == SPACE_BARRIER) build_mbarriers(m, &block->memory[i]);
   }
@@ -243,15 +243,16 @@ static void build_order(Machine *m) {
   m->has_clocks = needs_clocks(m->program);
   m->n_readers = count_readers(m);
   const int agents = m->max_warps + m->max_cluster * INTERP_AGENTS;
-  const bool multiplies = tmem_is_used(m->program);
+  m->has_tmem = tmem_is_used(m->program);
+  const bool multiplies = m->has_tmem || (m->has_clocks && has_wgmma(m->program));
   if (multiplies) m->first_tensor = agents;
   m->n_clocks = agents + (multiplies ? m->max_warps : 0) + 1;
   m->of_rank = ARENA_ARRAY(m->arena, BlockState, m->max_cluster);
   m->warp_order = ARENA_ARRAY(m->arena, int32_t, m->max_warps);
   m->order =
-      order_new(m->arena, m->n_clocks, m->n_clocks, multiplies ? ORDER_FACTS : ORDER_PASSED + 1);
+      order_new(m->arena, m->n_clocks, m->n_clocks, m->has_tmem ? ORDER_FACTS : ORDER_PASSED + 1);
   if (!m->has_clocks) return;
-  if (multiplies) m->moves = order_piece(m->order, sizeof *m->moves * (size_t)m->max_warps);
+  if (m->has_tmem) m->moves = order_piece(m->order, sizeof *m->moves * (size_t)m->max_warps);
   m->clock = ARENA_ARRAY(m->arena, uint32_t *, m->n_clocks);
   m->rest = ARENA_ARRAY(m->arena, uint32_t *, m->n_clocks);
   m->knows = order_piece(m->order, sizeof *m->knows * (size_t)m->n_clocks);
@@ -289,7 +290,7 @@ static void build_warps(Machine *m) {
     w->written = ARENA_ARRAY(m->arena, uint32_t, m->n_rows + 1);
     w->groups = order_piece(m->order, sizeof *w->groups);
     if (tiles) w->tensor = new_queue(m);
-    if (!m->first_tensor) continue;
+    if (!m->has_tmem) continue;
     w->agent = ARENA_NEW(m->arena, TensorAgent);
     w->loads = ARENA_NEW(m->arena, TensorMoves);
     w->stores = ARENA_NEW(m->arena, TensorMoves);

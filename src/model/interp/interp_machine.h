@@ -141,6 +141,7 @@ typedef enum WarpState {
 // be read, and written; of wgmma.
 typedef struct WarpGroups {
   OrderGroups copies[LANES], reads[LANES], writes[LANES], products;
+  OrderGroupTicks asked;  // epochs in front of which the warp had asked for its last products
 } WarpGroups;
 
 typedef struct Warp {
@@ -225,6 +226,7 @@ struct Machine {
   uint32_t *scratch;   // a clock
   int n_readers;       // warps whose reads of an element are kept
   int first_tensor;    // the clock of the first warp's share of the tensor core; 0: there is none
+  bool has_tmem;       // … which has memory of its own
   OrderCluster *life;  // of the blocks that run together
   int n_boxes, box_capacity;
   BoxCopy *box;

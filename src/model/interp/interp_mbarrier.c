@@ -156,7 +156,7 @@ BoxCopy *interp_new_box(Machine *m) {
 }
 
 bool interp_land_one(Machine *m) {
-  const int waiting = m->first_tensor ? tmem_pending(m) : 0;
+  const int waiting = m->has_tmem ? tmem_pending(m) : 0;
   if (m->n_boxes + waiting == 0) return false;
   int which = (int)random_between(&m->random, 0, m->n_boxes + waiting - 1);
   if (which >= m->n_boxes) {

@@ -129,9 +129,11 @@ static void add_stmt(Str *out, const Stmt *stmt) {
 
 // The block of the grid that a thread of the machine belongs to, and its number there.
 static FindingParty party_of(const Machine *m, const Stmt *stmt, const Touch *touch) {
-  int rank = interp_rank_of(m, touch->thread);
-  int thread =
-      is_agent(m, touch->thread) ? touch->thread : touch->thread - rank * m->block_warps * LANES;
+  int rank = interp_rank_of(m, touch->thread), thread = touch->thread;
+  const bool product = m->first_tensor && !m->has_tmem && thread / LANES >= m->first_tensor &&
+                       thread != interp_stores(m);
+  if (product) thread -= m->first_tensor * LANES;  // wgmma is told by the warp that asked for it
+  if (!is_agent(m, thread)) thread -= rank * m->block_warps * LANES;
   return (FindingParty){stmt, (int)touch->block * m->code->cluster + rank, thread};
 }
 

@@ -209,7 +209,7 @@ static void read_elements(Machine *m, const Warp *w, const Code *code, const Ten
   if (buffer->space == SPACE_GLOBAL)
     tile_read_global(m, code, i, work->index[i], all, out);
   else
-    tile_read_shared(m, w, code, NULL, i, work->corner[i], all, out);
+    tile_read_shared(m, w, code, NULL, 0, i, work->corner[i], all, out);
   for (int u = units - 1; u >= 0 && each > 1; u--)
     for (int e = each - 1; e >= 0; e--) out[u * each + e] = number_element(buffer->type, out[u], e);
 }

@@ -90,7 +90,7 @@ static double global_factor(const Machine *m, const Code *code, const int64_t *i
 static void read_tile(Machine *m, const Warp *w, const Code *code, const TensorWork *work,
                       double *out) {
   if (code->src.buffer->space != SPACE_GLOBAL) {
-    tile_read_shared(m, w, code, NULL, 0, work->corner[0], (TilePart){0, FACTOR_LANES}, out);
+    tile_read_shared(m, w, code, NULL, 0, 0, work->corner[0], (TilePart){0, FACTOR_LANES}, out);
     return;
   }
   for (int i = 0; i < FACTOR_TILE_BYTES; i++) out[i] = global_factor(m, code, work->index[0], i);

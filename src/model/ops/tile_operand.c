@@ -89,10 +89,10 @@ static bool is_there(Machine *m, const Warp *w, const Code *code, const Memory *
 
 // One element of a tile in shared memory.
 static double shared_element(Machine *m, const Warp *w, const Code *code, const Touch *now,
-                             const Memory *memory, int64_t at) {
+                             uint16_t reader, const Memory *memory, int64_t at) {
   if (!now) return at < 0 || at >= memory->elements ? interp_poison() : number_at(memory, at);
   if (!is_there(m, w, code, memory, at)) return interp_poison();
-  if (shadow_read_async(m, memory, at, now)) return number_at(memory, at);
+  if (shadow_read_by(m, memory, at, now, reader)) return number_at(memory, at);
   shadow_report_unwritten(m, w, code, now, memory, at);
   return interp_poison();
 }
@@ -108,14 +108,14 @@ static int64_t permuted(const Buffer *slab, const TileCode *tile, int64_t byte) 
   return out;
 }
 
-void tile_read_shared(Machine *m, const Warp *w, const Code *code, const Touch *now, int i,
-                      int64_t corner, TilePart part, double *out) {
+void tile_read_shared(Machine *m, const Warp *w, const Code *code, const Touch *now,
+                      uint16_t reader, int i, int64_t corner, TilePart part, double *out) {
   const TileCode *tile = &code->tile[i];
   const Memory *memory = &m->memory[(i == 0 ? &code->src : &code->src2)->buffer->id];
   int bytes = memory->bytes, first = part.first_row * tile->depth;
   for (int e = 0; e < part.n_rows * tile->depth; e++) {
     int64_t byte = permuted(memory->buffer, tile, corner * bytes + tile->at[first + e]);
-    out[e] = shared_element(m, w, code, now, memory, byte / bytes);
+    out[e] = shared_element(m, w, code, now, reader, memory, byte / bytes);
   }
 }
 

@@ -82,6 +82,11 @@ static void read_fragment(const Warp *w, const Code *code, const AsyncMultiply *
           number_tensor(type, row_get(&w->row[item->fragment + v], type, lane));
 }
 
+// Who reads for a warp's products: its share of the tensor core, where clocks are kept.
+static uint16_t share_of(const Machine *m, const Warp *w) {
+  return m->first_tensor ? (uint16_t)((m->first_tensor + w->index) * LANES) : thread_of(w, 0);
+}
+
 static void read_operand(Machine *m, const Warp *w, const Code *code, const AsyncMultiply *item,
                          int i, double *out) {
   const Operand *operand = i == 0 ? &code->src : &code->src2;
@@ -93,7 +98,7 @@ static void read_operand(Machine *m, const Warp *w, const Code *code, const Asyn
   else if (operand->buffer->space == SPACE_GLOBAL)
     tile_read_global(m, code, i, item->index[i], part, out);
   else
-    tile_read_shared(m, w, code, &now, i, item->corner[i], part, out);
+    tile_read_shared(m, w, code, &now, share_of(m, w), i, item->corner[i], part, out);
 }
 
 // ---- multiplying --------------------------------------------------------------------------------
@@ -239,22 +244,79 @@ static void run_fence(Machine *m, Warp *w, const Code *code) {
 }
 
 static void run_commit(Machine *m, Warp *w, const Code *code) {
-  if (whole_warp(m, w, code)) w->groups->products.closed++;
+  if (!whole_warp(m, w, code)) return;
+  w->groups->asked.tick[w->groups->products.closed++ % ORDER_GROUPS_KEPT] = ++m->epoch;
 }
 
-static void run_wait(Machine *m, Warp *w, const Code *code) {
+static int first_of_four(const Machine *m, const Warp *w) {
+  return w->index - w->index % m->block_warps % WARPS;
+}
+
+static int end_of_four(const Machine *m, const Warp *w) {
+  const int end = (w->index / m->block_warps + 1) * m->block_warps, first = first_of_four(m, w);
+  return first + WARPS < end ? first + WARPS : end;
+}
+
+// The warp of the four that has not asked for all that a wait is for; -1: all have.
+static int has_not_asked(const Machine *m, const Warp *w, const Code *code) {
+  const uint32_t over = w->groups->products.closed - (uint32_t)code->stmt->op.groups;
+  for (int i = first_of_four(m, w); i < end_of_four(m, w); i++)
+    if ((int32_t)(m->warp[i].groups->products.closed - over) < 0) return i;
+  return -1;
+}
+
+static bool wait_may_go_on(const Machine *m, const Warp *w, const Code *code) {
+  return has_not_asked(m, w, code) < 0;
+}
+
+static void report_wait(Machine *m, const Warp *w, const Code *code) {
+  interp_report(m, FINDING_DEADLOCK, w, -1, code->stmt, NULL, 0,
+                "warp %s waits for products of its warpgroup that warp %s has not asked for",
+                interp_warp_name(m, w->index), interp_warp_name(m, has_not_asked(m, w, code)));
+}
+
+// Products up to a group, of one of the four: late ones are carried out now.
+static void end_products(Machine *m, Warp *w, const OrderGroups *over) {
   TensorQueue *queue = w->tensor;
-  OrderGroups *groups = &w->groups->products;
-  if (!whole_warp(m, w, code) || !order_groups_wait(groups, (uint32_t)code->stmt->op.groups))
-    return;
   int kept = 0;
   for (int i = 0; i < queue->n; i++) {
-    if (!order_group_is_over(groups, queue->item[i].group))
+    if (!order_group_is_over(over, queue->item[i].group))
       queue->item[kept++] = queue->item[i];
     else if (m->async == INTERP_LATE)
       carry_out(m, w, &queue->item[i]);
   }
   queue->n = kept;
+}
+
+// What the four have read is over, and behind them is what they waited for before they asked.
+static void learn_of_four(Machine *m, const Warp *w, uint32_t group) {
+  uint32_t *clocks[] = {clock_of(m, w->index), rest_of(m, w->index)};
+  m->epoch++;
+  for (int i = first_of_four(m, w); i < end_of_four(m, w); i++)
+    for (int c = 0; c < 2; c++) {
+      uint32_t *passed = &order_fact(m->order, clocks[c], ORDER_PASSED)[i];
+      order_tell_done(m->order, clocks[c], m->first_tensor + i, m->epoch);
+      if (*passed < m->warp[i].groups->asked.tick[group])
+        *passed = m->warp[i].groups->asked.tick[group];
+    }
+}
+
+// A group is one of the warpgroup: it is over for none of the four before all have asked for it,
+// and when one has waited, it is over for all (PTX ISA, wgmma.commit_group: "a wgmma-group per
+// warpgroup"; an H200: a warp that sleeps in front of its wgmma holds up the others).
+static void run_wait(Machine *m, Warp *w, const Code *code) {
+  OrderGroups *groups = &w->groups->products;
+  if (!whole_warp(m, w, code)) return;
+  if (!wait_may_go_on(m, w, code)) {
+    w->state = WARP_ASLEEP;
+    w->pc--;
+    m->lanes[code->stmt->op.kind] -= __builtin_popcount(w->active);
+    return;
+  }
+  if (!order_groups_wait(groups, (uint32_t)code->stmt->op.groups)) return;
+  for (int i = first_of_four(m, w); i < end_of_four(m, w); i++)
+    end_products(m, &m->warp[i], groups);
+  if (m->first_tensor) learn_of_four(m, w, (groups->done - 1) % ORDER_GROUPS_KEPT);
 }
 
 // ---- emit ---------------------------------------------------------------------------------------
@@ -324,4 +386,7 @@ const OpRules rules_WGMMA = {
     help_of_product};
 const OpRules rules_WG_FENCE = {.text = {.write = emit_fence}, {.run = run_fence}, help_of_fence};
 const OpRules rules_WG_COMMIT = {.text = {.write = emit_commit}, {.run = run_commit}};
-const OpRules rules_WG_WAIT = {.text = {.write = emit_wait}, {.run = run_wait}, help_of_wait};
+const OpRules rules_WG_WAIT = {
+    .text = {.write = emit_wait},
+    {.run = run_wait, .may_go_on = wait_may_go_on, .report_stuck = report_wait},
+    help_of_wait};

@@ -30,13 +30,20 @@ static Schedule with_turns(const Schedule *schedule, const Turns *turns) {
   return s;
 }
 
+Schedule every_turn_schedule(const Schedule *schedule, int64_t slabs, int64_t tiles) {
+  return with_turns(schedule, &(Turns){slabs, tiles, false});
+}
+
 // ---- lists that come back -----------------------------------------------------------------------
 
 static bool same_event(const Search *x, const SearchEvent *a, const Search *y,
                        const SearchEvent *b) {
   const bool names = a->kind == SEARCH_INIT || a->kind == SEARCH_ARRIVE || a->kind == SEARCH_LAND ||
                      a->kind == SEARCH_WAIT;
-  if (a->kind != b->kind || a->n != b->n || a->bytes != b->bytes || a->bit != b->bit) return false;
+  if (a->kind != b->kind || a->n != b->n || a->bytes != b->bytes) return false;
+  // Products that warps ask for together are counted by their groups alone.
+  if (names && x->bar[a->object].given && y->bar[b->object].given) return true;
+  if (a->bit != b->bit) return false;
   return names ? strcmp(x->bar[a->object].name, y->bar[b->object].name) == 0
                : a->object == b->object;
 }
@@ -62,6 +69,38 @@ static bool all_come_back(const Search *x, const Search *y) {
     n++;
   }
   return n > 0;
+}
+
+// Arrivals, and bytes that are expected and have not landed, at a bar with that name.
+typedef struct Counted {
+  int64_t arrivals, bytes, expected;
+} Counted;
+
+static Counted count_at(const Search *s, const char *bar) {
+  Counted out = {0};
+  for (int p = 0; p < s->n_processes; p++)
+    for (int i = 0; i < s->process[p].n_events; i++) {
+      const SearchEvent *e = search_event(s, p, i);
+      if (e->kind != SEARCH_INIT && e->kind != SEARCH_ARRIVE && e->kind != SEARCH_LAND) continue;
+      if (strcmp(s->bar[e->object].name, bar) != 0) continue;
+      out.arrivals += e->kind == SEARCH_ARRIVE ? e->n : 0;
+      out.bytes += e->kind == SEARCH_LAND ? -e->bytes : e->bytes;
+      if (e->kind == SEARCH_INIT) out.expected = e->n;
+    }
+  return out;
+}
+
+// The most arrivals of a phase of an mbarrier where those of a period are not an even number of
+// phases, so that a longer run ends its phases elsewhere; 0: there is none.
+static int64_t drift(const Search *x, const Search *y) {
+  int64_t most = 0;
+  for (int b = 0; b < x->n_bars; b++) {
+    if (x->bar[b].given) continue;
+    const Counted a = count_at(x, x->bar[b].name), z = count_at(y, x->bar[b].name);
+    const bool even = a.expected && (z.arrivals - a.arrivals) % (2 * a.expected) == 0;
+    if (!even || a.bytes != z.bytes) most = max64(most, max64(a.expected, 1));
+  }
+  return most;
 }
 
 // ---- runs ---------------------------------------------------------------------------------------
@@ -134,16 +173,36 @@ static bool run(const Runner *r, const Turns *turns, bool *put_off) {
   return result.verdict != SEARCH_FOUND && out->bounded < BOUNDED_MAX;
 }
 
-// The lists of a longer run against the shorter one's.
-static void compare_lists(const Runner *r, const Turns *turns, int64_t period) {
-  Schedule schedule;
+// The lists of a run and of one a period longer, into `arena`; false: there are none.
+static bool two_lists(const Runner *r, Arena *arena, int64_t slabs, const Search *of[2]) {
+  for (int i = 0; i < 2; i++) {
+    Schedule schedule;
+    const Turns turns = {slabs + 2 * i * r->out->slots, 1, false};
+    const Program *program = program_of(r, arena, &turns, &schedule);
+    of[i] = program ? every_order_program(arena, program, 1).search : NULL;
+    if (!of[i]) return false;
+  }
+  return true;
+}
+
+// One arrival too many or too few in each phase is a whole phase after as many turns of its slot.
+// False: no more runs.
+static bool run_until_it_shows(const Runner *r, int64_t slabs) {
+  const Search *of[2];
   Arena *arena = arena_new("every order");
-  const Turns longer = {turns->slabs + period, turns->tiles, false};
-  const Program *a = program_of(r, arena, turns, &schedule),
-                *b = program_of(r, arena, &longer, &schedule);
-  if (a && b &&
-      !all_come_back(every_order_program(arena, a, 1).search,
-                     every_order_program(arena, b, 1).search)) {
+  const int64_t arrivals = two_lists(r, arena, slabs, of) ? drift(of[0], of[1]) : 0;
+  arena_free(arena);
+  if (!arrivals) return true;
+  if (!run(r, &(Turns){(arrivals + 2) * r->out->slots, 1, false}, NULL)) return false;
+  leave_out(r->out, "more turns than were run: the arrivals of a turn are not those of a phase");
+  r->out->result.verdict = SEARCH_BOUNDED;
+  return true;
+}
+
+static void compare_lists(const Runner *r, int64_t slabs) {
+  const Search *of[2];
+  Arena *arena = arena_new("every order");
+  if (two_lists(r, arena, slabs, of) && !all_come_back(of[0], of[1])) {
     leave_out(r->out, "more turns than were run: slots and phases did not repeat");
     if (r->out->result.verdict == SEARCH_PROVED) r->out->result.verdict = SEARCH_BOUNDED;
   }
@@ -157,6 +216,18 @@ static void count_kinds(Arena *arena, const Program *program, int n[SEARCH_KINDS
   for (int p = 0; p < every.search->n_processes; p++)
     for (int i = 0; i < every.search->process[p].n_events; i++)
       n[search_event(every.search, p, i)->kind]++;
+}
+
+// Whether it would do harm if each warp's products were over for itself alone.
+static bool is_spared_by_four(Arena *arena, const Program *program) {
+  Search *s = every_order_program(arena, program, 1).search;
+  bool any = false;
+  for (int i = 0; i < s->n_accesses; i++) {
+    any = any || s->access[i].n_also > 0;
+    s->access[i].n_also = 0;
+  }
+  const SearchOptions how = {.states = QUICK_STATES, .quick = true, .plain = true};
+  return any && search_run(s, &how).verdict == SEARCH_FOUND;
 }
 
 // Tells what the breakage changed in the lists of events, and why it is harmless.
@@ -185,6 +256,10 @@ static const char *spared_text(const Runner *r, const Turns *turns) {
                  sound[i] > broken[i] ? "fewer" : "more");
   if (!*out.text) str_add(&out, "no event more or fewer");
   const char *why = breakage_spared(r->breakage);
+  if (b && is_spared_by_four(scratch, b))
+    why =
+        "the four warps of a warpgroup multiply together: when one of them has waited for a "
+        "product, all four have read what it multiplies";
   str_printf(&out, " than in the sound program: %s",
              why ? why : "all that has to be in order other events keep in order, as was proved");
   arena_free(scratch);
@@ -212,12 +287,13 @@ EveryTurn every_turn_search(const TargetTable *targets, const Schedule *schedule
   // Where a short run takes many states, what is wrong shows sooner when a slot is filled again.
   int64_t slabs = 0;
   while (on && !put_off && ++slabs < most) on = run(&r, &(Turns){slabs, 1, false}, &put_off);
+  if (on) on = run_until_it_shows(&r, most);
   if (on) on = run(&r, &(Turns){most, 1, false}, NULL);
   for (; put_off && on && slabs < most; slabs = out.bounded ? most : slabs + 1)
     on = run(&r, &(Turns){slabs, 1, false}, NULL);
   if (on) on = run(&r, &(Turns){most, 1, true}, NULL);
   if (on && see > 1) on = run_tiles(&r, out.slots, see + TAIL);
-  if (on && out.runs) compare_lists(&r, &(Turns){most, 1, false}, 2 * out.slots);
+  if (on && out.runs) compare_lists(&r, most);
   if (breakage < BREAK_COUNT && out.runs && out.result.verdict == SEARCH_PROVED)
     out.spared = spared_text(&r, &(Turns){most, 1, false});
   if (!out.runs && !out.fault)

@@ -386,8 +386,7 @@ static InterpCheck run_once(Arena *arena, const Program *program, int grid, int 
 // there.
 static void run_together(Arena *arena, Subject *s, const TargetTable *targets) {
   enum { TILES = 4, CLUSTERS = 3, RUNS = 1 };
-  const int64_t slabs = max64(s->asked.value[KNOB_TAIL_SPLIT], 1);
-  const Schedule few = every_turn_schedule(&s->asked, slabs, TILES);
+  const Schedule few = every_turn_schedule(&s->asked, every_turn_least_slabs(&s->asked), TILES);
   const Model *model = model_build(arena, targets, &few);
   if (!model->ok || schedule_turns(&few) <= CLUSTERS) return;
   const Program *broken = program_break(arena, model->program, breakage_of(s->given->breakage));

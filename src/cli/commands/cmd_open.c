@@ -158,8 +158,9 @@ static void look_at_run(EveryTurn *every, const OpenResult *r) {
   every->result.root = text;
   every->result.cure =
       strstr(text, "tcgen05.fence::")
-          ? "put the fence there: by the letter of the PTX ISA (tcgen05, canonical synchronization "
-            "patterns) it is missing; kernels of Triton and CUTLASS leave it out, too"
+          ? "put the fence there, as the PTX ISA's canonical synchronization patterns of tcgen05 "
+            "show. Their barriers are relaxed; kernels of Triton and CUTLASS leave the fence out "
+            "at barriers that are not"
           : "none is proposed: gemmview open without --every-order tells more";
 }
 

@@ -34,6 +34,10 @@ Schedule every_turn_schedule(const Schedule *schedule, int64_t slabs, int64_t ti
   return with_turns(schedule, &(Turns){slabs, tiles, false});
 }
 
+int64_t every_turn_least_slabs(const Schedule *schedule) {
+  return max64(schedule->value[KNOB_TAIL_SPLIT], 1);
+}
+
 // ---- lists that come back -----------------------------------------------------------------------
 
 static bool same_event(const Search *x, const SearchEvent *a, const Search *y,

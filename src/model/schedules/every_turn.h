@@ -42,6 +42,8 @@ typedef struct EveryTurn {
 // `breakage`: put in first; BREAK_COUNT: none.
 EveryTurn every_turn_search(const TargetTable *targets, const Schedule *schedule,
                             BreakageId breakage, const SearchOptions *options);
+// The fewest slabs of which every part of a tile that is cut along K has one.
+int64_t every_turn_least_slabs(const Schedule *schedule);
 // The schedule with so many slabs, and a row of so many tiles of a cluster.
 Schedule every_turn_schedule(const Schedule *schedule, int64_t slabs, int64_t tiles);
 void every_turn_free(EveryTurn *every);

@@ -60,10 +60,10 @@ static void choose_first(PipelineOwn *own) {
 
 // A large screen has a lane for every warp of a small block, unless it was asked for the other; of
 // a pair, whose CTAs stand one above the other, one for each role.
-static bool shows_each(const Session *session, const PipelineOwn *own) {
+static bool shows_each(const Session *session, const PipelineOwn *own, const Timeline *timeline) {
   enum { ROWS = 36, WARPS = 12 };
   const Resources *resources = &session_model(session)->resources;
-  const bool pair = session->doc.now.pictured.value[KNOB_CTA_GROUP] > 1;
+  const bool pair = timeline && timeline->n_blocks > 1;
   bool large = session->rows >= ROWS && resources->n_warps <= WARPS && !pair;
   return own->each != (large && own->mode == PIPELINE_ALONE && !session->doc.comparing);
 }
@@ -88,7 +88,7 @@ static void make(Session *session, PipelineOwn *own) {
   const Timeline *timeline = make_timeline(session, own);
   pipeline_make_beside(session, own);
   own->checklist = (Checklist){0};
-  own->each_shown = shows_each(session, own);
+  own->each_shown = shows_each(session, own, timeline);
   own->now = pipeline_lanes(own->arena, timeline, own->each_shown, !own->beside.timeline);
   own->root = pipeline_said_root(own->arena, own);
   if (own->beside.timeline) own->now.title = session->doc.comparing ? "B now" : "as it is";
@@ -128,7 +128,7 @@ static void refresh(Session *session) {
   bool same = own->made_of == picture->model && own->serial == picture->serial &&
               own->other_serial == other &&
               own->traced_serial == session->background.results.traced->serial &&
-              own->each_shown == shows_each(session, own);
+              own->each_shown == shows_each(session, own, own->now.timeline);
   if (same && own->now.timeline) return;
   bool keep = own->made_of == picture->model;
   make(session, own);

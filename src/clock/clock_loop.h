@@ -80,6 +80,7 @@ typedef struct ClockMachine {
   double group_end_clocks;           // from the end of a wgmma to who waits for it
   double block_clocks;               // from the end of a block to the first instruction of the next
   double launch_clocks;              // of a launch, outside of all blocks
+  double early_launch_clocks;        // the same of a kernel launched while the one in front runs
   double code_begin_clocks;          // until the first warps have instructions, where all is cold
   double code_line_clocks;           // for each line of 128 bytes that no warp has come by
   double near_clocks;                // of a load from L1

@@ -53,6 +53,7 @@ static const Fact facts[] = {
     CLOCKS(group_end_clocks),
     CLOCKS(block_clocks),
     CLOCKS(launch_clocks),
+    CLOCKS(early_launch_clocks),
     CLOCKS(code_begin_clocks),
     CLOCKS(code_line_clocks),
     CLOCKS(unit_clocks),

@@ -100,6 +100,7 @@ static void give_up_control(State state) {
 // ---- what a thread does alone -------------------------------------------------------------------
 
 static void __syncthreads() { give_up_control(AT_BARRIER); }
+static void wait_for_kernel_before() {}  // kernels run one after the other
 static void cluster_barrier() { give_up_control(AT_CLUSTER); }
 
 template <class T>

@@ -49,7 +49,7 @@ END_TEST
 // not, for in the end the best of all beginnings are parents.
 START_TEST(beginnings_meet_in_the_end) {
   start_workers(HELLO MACHINE("NVIDIA H200") SIMULATED("0"), (ClientOptions){0}, 1);
-  const Asked asked = {"512,512,512", 1, 90, 60, NULL, 0, NULL};
+  const Asked asked = {"512,512,512", 1, 120, 60, NULL, 0, NULL};
   TuneOptions options = options_of(&asked);
   options.stale_points = 8;
   Tune *tune = tune_start(arena, &options);
@@ -58,7 +58,7 @@ START_TEST(beginnings_meet_in_the_end) {
   tune_end(tune);
   const TuneField *field = tune_field(tune, 0);
   ck_assert_int_ge(field->n_epochs, 3);
-  ck_assert_int_ge(settled(field), 90);
+  ck_assert_int_ge(settled(field), 120);
   Diags diags = diags_new(arena);
   int n_seeds = 0;
   const Schedule base = problem(asked.problem);

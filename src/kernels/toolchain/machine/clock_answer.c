@@ -544,6 +544,9 @@ ClockAnswer clock_answer_state(Arena *arena, const Model *compiled, const Emissi
   begin_instructions(arena, &out);
   take_texts(arena, sass, &out);
   take_stay(arena, &play, &stay, &machine, &out);
+  if (ask->what_if) ask_kernel_ifs(arena, &play, &machine, compiled, ask, &out);
+  const double moved = memory_clocks(&play, ask->cold, &out);
+  if (moved > 0) wait_for_memory(&machine, moved + machine.launch_clocks, &out);
   out.others = take_parts(arena, compiled, emission, texts, &machine, &out, ask->cold);
   const double at_mhz = compiled->traffic.flop / (out.clocks.value + out.others) * 1e-6;
   out.power_share = ask->mhz > 0 ? 1 : power_share(compiled, at_mhz * out.mhz);
@@ -552,7 +555,6 @@ ClockAnswer clock_answer_state(Arena *arena, const Model *compiled, const Emissi
   if (ask->window && out.main >= 0)
     out.window = kernel_play_watch(arena, &play, &machine, &(PlayAsk){.cold = ask->cold},
                                    &out.loop[out.main].loop, out.loop[out.main].clocks.value);
-  if (ask->what_if) ask_kernel_ifs(arena, &play, &machine, compiled, ask, &out);
   return out;
 }
 

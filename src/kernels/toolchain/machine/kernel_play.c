@@ -284,6 +284,16 @@ static void share_l2(Arena *arena, const Model *model, ClockKernel *in) {
   in->dram_bytes = bytes / (double)target->sm_count / sharing.distinct * fmax(1, in->alone);
 }
 
+// The matrices that the launch reads, each once.
+static double read_bytes(const Program *program) {
+  double bytes = 0;
+  for (int i = 0; i < program->n_buffers; i++) {
+    const Buffer *buffer = program->buffer[i];
+    if (buffer_is_operand(buffer) && buffer->role != ROLE_C) bytes += (double)buffer_bytes(buffer);
+  }
+  return bytes;
+}
+
 void kernel_play_finish(Arena *arena, KernelPlay *play, ClockBlock *kind, double blocks) {
   play->executed = count_executed(arena, &play->code, &play->in, blocks);
   cut_ways(arena, play, kind[0].way, kind);
@@ -292,7 +302,7 @@ void kernel_play_finish(Arena *arena, KernelPlay *play, ClockBlock *kind, double
 KernelPlay kernel_play(Arena *arena, const Model *model, const Emission *emission, int which,
                        ElfBytes text, int stack_bytes) {
   const EmitKernel *kernel = &emission->kernel[which];
-  KernelPlay out = {0};
+  KernelPlay out = {.dependent = kernel->dependent};
   if (!text.at) return (KernelPlay){.why_not = "the worker sent no machine code"};
   if (model->target->cc >= FIRST_UNKNOWN)
     return (KernelPlay){
@@ -341,7 +351,10 @@ KernelPlay kernel_play(Arena *arena, const Model *model, const Emission *emissio
       .cold_dram_share = missed,
       .n_loops = out.n_loops,
   };
-  if (which == model->program->main_kernel) share_l2(arena, model, &out.in);
+  if (which == model->program->main_kernel) {
+    share_l2(arena, model, &out.in);
+    out.data_bytes = read_bytes(model->program);
+  }
   kernel_play_finish(arena, &out, kind, (double)grid_of(model, kernel));
   const double tiles =
       kernel->persistent ? (double)kernel->n_blocks / (double)grid_of(model, kernel) : 1;
@@ -367,7 +380,7 @@ ClockStay kernel_play_run(Arena *arena, const KernelPlay *play, const ClockMachi
                           const PlayAsk *ask) {
   const ClockKernel in = kernel_of(play, machine, ask);
   ClockStay stay = clock_play_kernel(arena, &in);
-  stay.turn.clocks += machine->launch_clocks;
+  stay.turn.clocks += play->dependent ? machine->early_launch_clocks : machine->launch_clocks;
   return stay;
 }
 

@@ -166,7 +166,7 @@ void engine_let_happen(Engine *e) {
 
 // ---- far memory ---------------------------------------------------------------------------------
 
-// Of the executions of an instruction that go to L2, those that ask for what the warp has not
+// The executions of an instruction that go to L2: those that ask for what the warp has not
 // fetched yet, nor its neighbour sector: all boxes do.
 static double new_share(const Engine *e, int pc) {
   const bool is_box = e->in->code->inst[pc].opcode->pipe == SASS_PIPE_CONTROL;
@@ -218,7 +218,7 @@ static double take_from_dram(Engine *e, double from, double bytes) {
   return e->dram_free;
 }
 
-// What an instruction asks L2 for.
+// The bytes that an instruction asks L2 for.
 typedef struct Asked {
   int warp, pc;
   bool cold;

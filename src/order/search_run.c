@@ -98,7 +98,7 @@ static bool plays(Run *r, const SearchStep *step, int n, const bool *left_out, S
   return false;
 }
 
-// Of a process as many of its last events as can be; false: none can.
+// Cuts as many of the last events of a process as can be; false: none can.
 static bool shorten_one(Run *r, const SearchStep *step, int n, int process, bool *left_out,
                         SearchState *s) {
   bool any = false;

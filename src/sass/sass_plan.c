@@ -42,7 +42,7 @@ static void need_sources(Needs *needs, const SassInst *inst, const SassEval *eva
     need_register(needs, of_uniforms, number);
     if (slot == 2 && has & SASS_HAS_C_HIGH) need_register(needs, of_uniforms, number + 1);
   }
-  // What an arrival expects stands in a register, whatever its form says of the slot.
+  // The bytes that an arrival expects stand in a register, whatever its form says of the slot.
   if (inst->opcode->kind == SASS_KIND_MBARRIER)
     need_register(needs, false, sass_field(inst, 32, 8));
   if (plain && orders(inst)) {

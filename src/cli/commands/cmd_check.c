@@ -232,7 +232,7 @@ static int check_state(Arena *arena, const CheckGiven *given, Diags *diags) {
   return ok ? CLI_OK : CLI_NO;
 }
 
-// What is not legal has no orders: that is said as the other commands say it.
+// A schedule that is not legal has no orders: that is said as the other commands say it.
 static int check_orders(Arena *arena, const CheckGiven *given, const char *file, Diags *diags) {
   EveryGiven how = {.json = given->json, .strict = given->strict};
   if (file) {

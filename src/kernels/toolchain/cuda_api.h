@@ -15,7 +15,7 @@ typedef struct CuUuid {
   unsigned char bytes[16];
 } CuUuid;
 
-// Of a launch.
+// The attributes of a launch.
 enum {
   CU_ATTRIBUTE_COOPERATIVE = 2,
   CU_ATTRIBUTE_CLUSTER_DIMENSION = 4,

@@ -120,7 +120,7 @@ static Mbar *counting_bar(Machine *m, const Warp *w, const Code *code) {
   return bar;
 }
 
-// Of a box that is asked for early, the first element stands for all: one kernel wrote them.
+// The first element of a box that is asked for early stands for all: one kernel wrote them.
 static void check_corner(Machine *m, const BoxCopy *copy, const Buffer *from, const Touch *now) {
   const int fast = buffer_fast_dimension(from), slow = buffer_slow_dimension(from);
   const int64_t f = copy->corner[fast], s = copy->corner[slow];

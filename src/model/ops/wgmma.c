@@ -82,7 +82,7 @@ static void read_fragment(const Warp *w, const Code *code, const AsyncMultiply *
           number_tensor(type, row_get(&w->row[item->fragment + v], type, lane));
 }
 
-// Who reads for a warp's products: its share of the tensor core, where clocks are kept.
+// The reader of a warp's products: its share of the tensor core, where clocks are kept.
 static uint16_t share_of(const Machine *m, const Warp *w) {
   return m->first_tensor ? (uint16_t)((m->first_tensor + w->index) * LANES) : thread_of(w, 0);
 }
@@ -288,7 +288,7 @@ static void end_products(Machine *m, Warp *w, const OrderGroups *over) {
   queue->n = kept;
 }
 
-// What the four have read is over, and behind them is what they waited for before they asked.
+// The reads of the four are over, and behind them is what they waited for before they asked.
 static void learn_of_four(Machine *m, const Warp *w, uint32_t group) {
   uint32_t *clocks[] = {clock_of(m, w->index), rest_of(m, w->index)};
   m->epoch++;

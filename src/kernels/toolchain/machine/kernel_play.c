@@ -272,7 +272,7 @@ static void cut_ways(Arena *arena, KernelPlay *play, const SassWay *way, ClockBl
   in->kept_turns = rounds + 1 - turns;
 }
 
-// What blocks ask for together, and the part of DRAM's bytes that each SM has for it.
+// The bytes that blocks ask for together, and the part of DRAM's bytes that each SM has for it.
 static void share_l2(Arena *arena, const Model *model, ClockKernel *in) {
   const Target *target = model->target;
   const L2Sharing sharing = l2_sharing(arena, model, min_int(in->resident, in->blocks));

@@ -10,8 +10,9 @@ enum { L2_REPLAY_CTAS = 8192 };  // of more, at least two waves are replayed and
 typedef struct L2Replay {
   double asked_bytes, missed_bytes;
   double hit;  // 0 … 1, by bytes
-  // Of the panels that waves after the first read, each counted once a wave, those that are not
-  // there. Blocks that read a panel side by side all wait for DRAM where one of them does.
+  // The share of the panels that waves after the first read, each counted once a wave, of those
+  // that are not there. Blocks that read a panel side by side all wait for DRAM where one of them
+  // does.
   double missed_share;
 } L2Replay;
 

@@ -5,7 +5,7 @@
 #include "model/readings/cost/l2_replay.h"
 #include "model/readings/place/chip_merge.h"
 
-// What the blocks of a turn ask for, and send for.
+// The bytes that the blocks of a turn ask for, and those that are sent for.
 static ChipMerge merge_of(Arena *scratch, const Model *model, const Grid *grid, int blocks) {
   const int cluster = (int)grid->launch.cluster;
   const ListShape shape = {

@@ -30,7 +30,7 @@ typedef struct EveryAsk {
   bool waits;
 } EveryAsk;
 
-// What such products read in shared memory.
+// The places in shared memory that such products read.
 typedef struct EveryProduct {
   int access, warp;
   uint32_t group;

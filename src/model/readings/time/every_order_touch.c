@@ -1,4 +1,4 @@
-// What operations touch → places, and accesses of them with their ends.
+// The operands of operations → places, and accesses of them with their ends.
 //
 //   a box of A_s[1]                     rows and columns of slot 1, until it has landed
 //   four steps of a product read it     one access to all of slot 1, until its group is waited for

@@ -166,8 +166,8 @@ void engine_let_happen(Engine *e) {
 
 // ---- far memory ---------------------------------------------------------------------------------
 
-// The executions of an instruction that go to L2: those that ask for what the warp has not
-// fetched yet, nor its neighbour sector: all boxes do.
+// The share of an instruction's executions at L2 that ask for bytes which the warp has not fetched
+// yet, nor their neighbour sector. All boxes do.
 static double new_share(const Engine *e, int pc) {
   const bool is_box = e->in->code->inst[pc].opcode->pipe == SASS_PIPE_CONTROL;
   if (is_box || !e->in->cold_share) return 1;

@@ -10,8 +10,8 @@ enum { L2_REPLAY_CTAS = 8192 };  // of more, at least two waves are replayed and
 typedef struct L2Replay {
   double asked_bytes, missed_bytes;
   double hit;  // 0 … 1, by bytes
-  // The share of the panels that waves after the first read, each counted once a wave, of those
-  // that are not there. Blocks that read a panel side by side all wait for DRAM where one of them
+  // The share that L2 does not hold of the panels that waves after the first read, each counted
+  // once a wave. Blocks that read a panel side by side all wait for DRAM where one of them
   // does.
   double missed_share;
 } L2Replay;

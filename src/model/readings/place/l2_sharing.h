@@ -15,8 +15,8 @@
 typedef struct L2Sharing {
   double sent;      // by the blocks of a place, of what they ask for, one block an SM; 1: all of it
   double distinct;  // bytes that differ, of those that all resident blocks ask for
-  // The share of the bytes that differ that DRAM is asked for once the first blocks have ended:
-  // where L2 had nothing at the launch, and where it had what it has room for.
+  // The share of those bytes that DRAM is asked for once the first blocks have ended: where L2 had
+  // nothing at the launch, and where it had what it has room for.
   double missed, missed_warm;
 } L2Sharing;
 

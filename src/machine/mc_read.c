@@ -151,8 +151,10 @@ static const char *read_word(Arena *arena, const char *at, McRead *out) {
   const size_t n = strcspn(at, ", ;");
   const bool is_label = *at == '`';
   out->kind = is_label ? MC_LABEL : MC_SPECIAL;
-  out->text = arena_strndup(arena, is_label ? at + 2 : at, n);
-  if (!is_label) return at + n;
+  if (!is_label) {
+    out->text = arena_strndup(arena, at, n);
+    return at + n;
+  }
   const char *close = strchr(at, ')');
   if (!close) return NULL;
   out->text = arena_strndup(arena, at + 2, (size_t)(close - at - 2));

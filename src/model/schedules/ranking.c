@@ -57,8 +57,10 @@ static void keep(Ranking *ranking, const Ranked *ranked) {
   for (int i = 0; i < ranking->n; i++) {
     Ranked *there = &ranking->best[i];
     if (!as_fast(there, ranked)) continue;
-    if (knobs_off(ranking, ranked) < knobs_off(ranking, there)) *there = *ranked;
-    return;
+    if (knobs_off(ranking, ranked) >= knobs_off(ranking, there)) return;
+    ranking->n--;  // it stands where its own speed puts it
+    memmove(there, there + 1, (size_t)(ranking->n - i) * sizeof *there);
+    break;
   }
   while (at < ranking->n && ranking->best[at].estimate.tflops >= ranked->estimate.tflops) at++;
   if (at == RANKING_KEPT) return;

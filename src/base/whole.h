@@ -1,8 +1,9 @@
-// Whole-number arithmetic that sizes, tiles and alignments are made of. Nothing here overflows for
-// what it is used on: extents and byte counts far below 2^62.
+// Whole-number arithmetic that sizes, tiles and alignments are made of, and whole numbers in bytes
+// of files. Nothing here overflows for what it is used on: extents and byte counts far below 2^62.
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 static inline int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -45,4 +46,21 @@ static inline int log2_up(int64_t value) {
   int bits = 0;
   while ((int64_t)1 << bits < value) bits++;
   return bits;
+}
+
+// Numbers on any address, lowest byte first.
+static inline uint16_t short_at(const unsigned char *at) {
+  uint16_t value;
+  memcpy(&value, at, sizeof value);
+  return value;
+}
+static inline uint32_t word_at(const unsigned char *at) {
+  uint32_t value;
+  memcpy(&value, at, sizeof value);
+  return value;
+}
+static inline uint64_t long_at(const unsigned char *at) {
+  uint64_t value;
+  memcpy(&value, at, sizeof value);
+  return value;
 }

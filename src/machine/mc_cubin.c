@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "base/whole.h"
 
 enum {
   INFO_MAX_THREADS = 0x05,
@@ -21,17 +22,6 @@ typedef struct Record {
   int attribute, size;
   const unsigned char *at;
 } Record;
-
-static uint32_t word_at(const unsigned char *at) {
-  uint32_t value;
-  memcpy(&value, at, sizeof value);
-  return value;
-}
-static uint16_t short_at(const unsigned char *at) {
-  uint16_t value;
-  memcpy(&value, at, sizeof value);
-  return value;
-}
 
 // The next record of .nv.info; false: there is none. One of format 4 has its bytes behind its head.
 static bool next_record(const unsigned char **at, const unsigned char *end, Record *out) {

@@ -286,8 +286,8 @@ void mc_run_imnmx(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   FOR_LANES(mask) D[l] = smaller(is_unsigned, lane_of(q, l), AT(A), AT(B));
 }
 
-void mc_run_imnmx3(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
-  (void)m;
+// The smaller, or larger, one of c and what is made of a and b: their sum, or the like of them.
+static void smaller_of_three(PtxWarp *w, const PtxInst *i, uint32_t mask, bool adds) {
   VALUES(A, 1);
   VALUES(B, 2);
   VALUES(C, 3);
@@ -296,17 +296,17 @@ void mc_run_imnmx3(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   uint64_t *D = mc_row(w, i, 0, 0);
   FOR_LANES(mask) {
     const bool least = lane_of(q, l);
-    D[l] = smaller(is_unsigned, least, smaller(is_unsigned, least, AT(A), AT(B)), AT(C));
+    const uint32_t first = adds ? AT(A) + AT(B) : smaller(is_unsigned, least, AT(A), AT(B));
+    D[l] = smaller(is_unsigned, least, first, AT(C));
   }
+}
+
+void mc_run_imnmx3(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  (void)m;
+  smaller_of_three(w, i, mask, false);
 }
 
 void mc_run_iaddmnmx(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   (void)m;
-  VALUES(A, 1);
-  VALUES(B, 2);
-  VALUES(C, 3);
-  const uint32_t q = mc_pred(w, i, 4, true);
-  const bool is_unsigned = mc_has(i->machine, MC_W_U32);
-  uint64_t *D = mc_row(w, i, 0, 0);
-  FOR_LANES(mask) D[l] = smaller(is_unsigned, lane_of(q, l), AT(A) + AT(B), AT(C));
+  smaller_of_three(w, i, mask, true);
 }

@@ -11,6 +11,15 @@ OrderFault order_fault(const OrderConflict *c) {
   return c->gap == ORDER_GAP_WAIT || c->by_share ? ORDER_MISSING_WAIT : ORDER_RACE;
 }
 
+const char *order_gap_cure(const OrderConflict *c) {
+  if (c->gap != ORDER_GAP_BEFORE && c->gap != ORDER_GAP_AFTER) return NULL;
+  return "put the fence there, as the PTX ISA's canonical synchronization patterns of tcgen05 "
+         "show. "
+         "Their barriers are relaxed; kernels of Triton and CUTLASS leave the fence out at "
+         "barriers "
+         "that are not";
+}
+
 const char *order_gap_text(const OrderConflict *c) {
   switch (c->gap) {
     case ORDER_GAP_WAIT:

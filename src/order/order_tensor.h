@@ -59,6 +59,7 @@ typedef enum OrderFault { ORDER_RACE, ORDER_MISSING_WAIT, ORDER_MISSING_FENCE } 
 OrderFault order_fault(const OrderConflict *conflict);
 // "with no barrier between", "and has waited for no commit behind that", …
 const char *order_gap_text(const OrderConflict *conflict);
+const char *order_gap_cure(const OrderConflict *conflict);  // NULL: none is proposed
 
 // The party at a place.
 typedef struct OrderVisit {

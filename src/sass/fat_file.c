@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/elf_file.h"
+#include "base/whole.h"
 
 enum {
   FATBIN_HEAD = 16,
@@ -30,22 +31,6 @@ enum {
 };
 static const unsigned char fatbin_mark[8] = {0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0};
 static const char archive_mark[] = "!<arch>\n";
-
-static uint16_t short_at(const unsigned char *at) {
-  uint16_t value;
-  memcpy(&value, at, sizeof value);
-  return value;
-}
-static uint32_t word_at(const unsigned char *at) {
-  uint32_t value;
-  memcpy(&value, at, sizeof value);
-  return value;
-}
-static uint64_t long_at(const unsigned char *at) {
-  uint64_t value;
-  memcpy(&value, at, sizeof value);
-  return value;
-}
 
 static bool begins(const void *bytes, size_t n, const void *with, size_t length) {
   return n >= length && memcmp(bytes, with, length) == 0;

@@ -5,6 +5,9 @@
 
 enum { PTX_KERNEL_WORDS = 1024 };
 
+// Numbers that differ in each bit, for the first argument.
+void ptx_kernel_numbers(uint32_t in[PTX_KERNEL_WORDS]);
+
 typedef struct PtxKernel {
   PtxModule *module;
   PtxMachine *machine;

@@ -17,7 +17,7 @@ static uint32_t in[PTX_KERNEL_WORDS];
 
 static void setup(void) {
   arena = arena_new("test");
-  for (uint32_t i = 0; i < PTX_KERNEL_WORDS; i++) in[i] = (i * 2654435761u) >> 8;
+  ptx_kernel_numbers(in);
 }
 static void teardown(void) { arena_free(arena); }
 

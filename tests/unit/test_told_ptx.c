@@ -88,7 +88,7 @@ static bool can_be_read(Arena *arena, Str *out, const char *text) {
 
 static void tell(Arena *arena, Str *out, const char *body, const uint64_t operands[3][EDGE_LANES]) {
   uint32_t in[PTX_KERNEL_WORDS];
-  for (uint32_t i = 0; i < PTX_KERNEL_WORDS; i++) in[i] = (i * 2654435761u) >> 8;
+  ptx_kernel_numbers(in);
   memcpy(in, operands, 3 * EDGE_LANES * sizeof(uint64_t));
   const char *text = kernel_of(arena, body);
   if (!can_be_read(arena, out, text)) return;

@@ -151,17 +151,13 @@ static int line_of(const void *context, int tag, const char **file) {
 
 // Threads among each other are none of the search: one run says what nothing keeps apart.
 static void look_at_run(EveryTurn *every, const OpenResult *r) {
-  const char *text = open_order_finding(r);
+  const char *cure = NULL, *text = open_order_finding(r, &cure);
   if (!text || every->result.verdict == SEARCH_FOUND) return;
   every->result.verdict = SEARCH_FOUND;
   every->result.fault = SEARCH_SEEN;
   every->result.root = text;
   every->result.cure =
-      strstr(text, "tcgen05.fence::")
-          ? "put the fence there, as the PTX ISA's canonical synchronization patterns of tcgen05 "
-            "show. Their barriers are relaxed; kernels of Triton and CUTLASS leave the fence out "
-            "at barriers that are not"
-          : "none is proposed: gemmview open without --every-order tells more";
+      cure ? cure : "none is proposed: gemmview open without --every-order tells more";
 }
 
 static int print_orders(Arena *arena, const OpenOptions *given, const OpenResult *r) {

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "base/whole.h"
 #include "cli/open/open_capsule.h"
 
 enum { SLACK = 16, WORD = 4 };
@@ -54,12 +55,6 @@ bool open_read_tolerance(const char *text, OpenTolerance *out, Diags *diags) {
         str_sanitise(diags->arena, text))
         ->nearest = "--tolerance 1e-5,0.01:bf16; f32, f16, bf16, e4m3 and e5m2 are known";
   return ok;
-}
-
-static uint32_t word_at(const unsigned char *bytes) {
-  uint32_t word;
-  memcpy(&word, bytes, sizeof word);
-  return word;
 }
 
 // A number below the smallest normal one is a whole number that counts something, more likely.

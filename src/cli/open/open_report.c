@@ -93,14 +93,16 @@ bool open_has_findings(const OpenResult *r) {
   return found;
 }
 
-const char *open_order_finding(const OpenResult *r) {
+const char *open_order_finding(const OpenResult *r, const char **cure) {
   static const unsigned kinds =
       1u << PTX_FINDING_RACE | 1u << PTX_FINDING_MISSING_WAIT | 1u << PTX_FINDING_MISSING_FENCE |
       1u << PTX_FINDING_DIVERGENT_BARRIER | 1u << PTX_FINDING_CLUSTER_BARRIER |
       1u << PTX_FINDING_TENSOR_MEMORY | 1u << PTX_FINDING_ENDED;
   for (int i = 0; i < ptx_machine_findings(r->machine); i++) {
     const PtxFinding *f = ptx_machine_finding(r->machine, i);
-    if (kinds >> f->kind & 1) return finding_text(r, f);
+    if (!(kinds >> f->kind & 1)) continue;
+    *cure = f->cure;
+    return finding_text(r, f);
   }
   return NULL;
 }

@@ -13,5 +13,6 @@ void open_print_opcodes(void);
 // True when something was found that makes the numbers or the kernel doubtful, and is not allowed.
 bool open_has_findings(const OpenResult *result);
 // The first one that is about the order of accesses, as a sentence: it holds in every order, for it
-// goes by what is ordered, not by what happened. NULL: there is none.
-const char *open_order_finding(const OpenResult *result);
+// goes by what is ordered, not by what happened. NULL: there is none. `cure`: how it can be mended;
+// NULL: not said.
+const char *open_order_finding(const OpenResult *result, const char **cure);

@@ -46,6 +46,11 @@ static bool takes(const PlanKernel *kernel, PlanArg arg) {
   return false;
 }
 
+// Whether a launch says more than cuLaunchKernel can.
+static bool is_extended(const PlanKernel *kernel) {
+  return gpu_cluster_blocks(kernel) > 1 || kernel->dependent;
+}
+
 enum { ATTRIBUTES_MAX = 2 };
 
 // The launch of a kernel with clusters, or of a dependent one; the attributes are the caller's, and
@@ -153,11 +158,10 @@ static bool settle_stamps(Gpu *gpu, GpuProgram *program, int i) {
 }
 
 static bool allow_extended(Gpu *gpu, const PlanKernel *kernel, void *function) {
-  const bool clusters = gpu_cluster_blocks(kernel) > 1;
-  if (!clusters && !kernel->dependent) return true;
+  if (!is_extended(kernel)) return true;
   if (!gpu->cuda->cuLaunchKernelEx)
     return gpu_refuse(gpu, "%s: this driver does not launch %s", kernel->name,
-                      clusters ? "clusters" : "dependent kernels");
+                      gpu_cluster_blocks(kernel) > 1 ? "clusters" : "dependent kernels");
   return gpu_cluster_blocks(kernel) <= PORTABLE_CLUSTER ||
          gpu_check(gpu, gpu->cuda->cuFuncSetAttribute(function, CU_FUNC_NON_PORTABLE_CLUSTER, 1),
                    "cuFuncSetAttribute");
@@ -209,10 +213,6 @@ void gpu_unload(Gpu *gpu, GpuProgram *program) {
   program->module = NULL;
   if (gpu->poisoned) return;
   for (int arg = 0; arg < LAUNCH_ARGS; arg++) gpu_release(gpu, &program->made[arg]);
-}
-
-static bool is_extended(const PlanKernel *kernel) {
-  return gpu_cluster_blocks(kernel) > 1 || kernel->dependent;
 }
 
 static bool launch_extended(Gpu *gpu, const GpuProgram *program, int i, void **parameters) {

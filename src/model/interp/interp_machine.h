@@ -535,11 +535,6 @@ void watch_landing(const Machine *machine, const Code *code, const Mbar *bar);
 
 // ---- findings (interp_report.c) -----------------------------------------------------------------
 
-// A thread of a dependent kernel that touches what an earlier kernel wrote, and has not waited for
-// the end of that kernel.
-void interp_report_early(Machine *machine, const Memory *memory, const Shadow *shadow,
-                         const Touch *now);
-
 // `lane` may be -1; `offset` is an element of `buffer` (NULL: none).
 void interp_report(Machine *machine, FindingKind kind, const Warp *warp, int lane, const Stmt *stmt,
                    const Buffer *buffer, int64_t offset, const char *format, ...)

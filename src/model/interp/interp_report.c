@@ -190,27 +190,6 @@ static const char *conflict_end(FindingKind kind, bool blocks, bool flying, bool
 }
 
 // "reads … what … writes", and for two writes "writes … what … writes".
-void interp_report_early(Machine *machine, const Memory *memory, const Shadow *shadow,
-                         const Touch *now) {
-  const Stmt *stmt = machine->code->code[now->code].stmt;
-  Finding *f = place(machine, FINDING_RACE, stmt, NULL, memory->buffer);
-  if (!f) return;
-  f->who = party_of(machine, stmt, now);
-  set_index(f, memory->buffer, (shadow - memory->shadow) / memory->n_shadows);
-  Str text = str_new(machine->arena);
-  str_printf(&text, "%s on ", finding_name(FINDING_RACE));
-  add_element(&text, f);
-  str_add(&text, ": ");
-  add_party(machine, &text, true, &f->who);
-  str_printf(&text, " %s ", verb_of(&stmt->op, memory->buffer).now);
-  add_stmt(&text, stmt);
-  str_printf(&text,
-             " with no griddepcontrol.wait before: the kernel in front may still write it; "
-             "kernel %s",
-             machine->code->name);
-  f->text = text.text;
-}
-
 void interp_report_conflict(Machine *machine, FindingKind kind, const Memory *memory,
                             const Shadow *shadow, const Touch *then, const Touch *now) {
   const Stmt *a = machine->code->code[now->code].stmt, *b = machine->code->code[then->code].stmt;

@@ -175,8 +175,12 @@ static void against_kernel_before(Machine *machine, const Memory *memory, const 
   const Recent *adds = adds_of(memory, shadow);
   const uint32_t stored = shadow->write.epoch, added = adds ? adds->latest.epoch : 0;
   const uint32_t written = added > stored ? added : stored;
-  if (written >= machine->run_first && written < machine->kernel_first)
-    interp_report_early(machine, memory, shadow, now);
+  if (written < machine->run_first || written >= machine->kernel_first) return;
+  interp_report(machine, FINDING_RACE, &machine->warp[now->thread / LANES], now->thread % LANES,
+                machine->code->code[now->code].stmt, memory->buffer,
+                (shadow - memory->shadow) / memory->n_shadows,
+                "has no griddepcontrol.wait before it, and the kernel in front may still write "
+                "there, at");
 }
 
 void shadow_check_early(Machine *machine, const Memory *memory, int64_t at, const Touch *now) {

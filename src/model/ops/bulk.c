@@ -95,11 +95,6 @@ static const PreludeText wait_written = {
     "  asm volatile(\"cp.async.bulk.wait_group %0;\" ::\"n\"(n) : \"memory\");\n"
     "}\n"};
 
-static void emit_commit(Emitter *emitter, const Op *op) {
-  (void)op;
-  emitter_line(emitter, "%s();", emit_given(emitter, &commit));
-}
-
 static void emit_read(Emitter *emitter, const Op *op) {
   emitter_line(emitter, "%s<%lld>();", emit_given(emitter, &wait_read), (long long)op->groups);
 }
@@ -133,7 +128,6 @@ const OpRules rules_TMA_STORE = {.text = {.write = emit_box, .purposes = stores}
 const OpRules rules_TMA_ADD = {.text = {.write = emit_box, .purposes = adds},
                                {.run = run_send, .fault = box_fault},
                                help_of_add};
-const OpRules rules_BULK_COMMIT = {
-    .text = {.write = emit_commit}, {.run = run_commit}, help_of_commit};
+const OpRules rules_BULK_COMMIT = {.text = {.call = &commit}, {.run = run_commit}, help_of_commit};
 const OpRules rules_BULK_READ = {.text = {.write = emit_read}, {.run = run_read}, help_of_read};
 const OpRules rules_BULK_WAIT = {.text = {.write = emit_wait}, {.run = run_wait}, help_of_wait};

@@ -123,11 +123,6 @@ static const PreludeText wait = {
     "  asm volatile(\"cp.async.wait_group %0;\" ::\"n\"(n) : \"memory\");\n"
     "}\n"};
 
-static void emit_cp_commit(Emitter *emitter, const Op *op) {
-  (void)op;
-  emitter_line(emitter, "%s();", emit_given(emitter, &commit));
-}
-
 static void emit_cp_wait(Emitter *emitter, const Op *op) {
   emitter_line(emitter, "%s<%lld>();", emit_given(emitter, &wait), (long long)op->groups);
 }
@@ -138,5 +133,5 @@ static const char *const copies[ROLE_COUNT] = {[ROLE_SLAB_A] = "start the copy o
 
 const OpRules rules_CP_ASYNC = {.text = {.write = emit_cp_async, .purposes = copies},
                                 {.run = run_cp_async}};
-const OpRules rules_CP_COMMIT = {.text = {.write = emit_cp_commit}, {.run = run_cp_commit}};
+const OpRules rules_CP_COMMIT = {.text = {.call = &commit}, {.run = run_cp_commit}};
 const OpRules rules_CP_WAIT = {.text = {.write = emit_cp_wait}, {.run = run_cp_wait}};

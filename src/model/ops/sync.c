@@ -250,11 +250,6 @@ static const PreludeText fence_inits = {
     "__device__ __forceinline__ void fence_mbarrier_init() {\n"
     "  asm volatile(\"fence.mbarrier_init.release.cluster;\" ::: \"memory\");\n}\n"};
 
-static void emit_mbar_fence(Emitter *emitter, const Op *op) {
-  (void)op;
-  emitter_line(emitter, "%s();", emit_given(emitter, &fence_inits));
-}
-
 // "griddepcontrol.wait causes the executing thread to wait until all prerequisite grids in flight
 // have completed and all the memory operations from the prerequisite grids are performed and made
 // visible to the current grid" (PTX ISA 9.0, griddepcontrol).
@@ -263,11 +258,6 @@ static const PreludeText grid_wait = {
     "// The kernel launched in front of this one has ended, and what it wrote can be read.\n"
     "__device__ __forceinline__ void wait_for_kernel_before() {\n"
     "  asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");\n}\n"};
-
-static void emit_grid_wait(Emitter *emitter, const Op *op) {
-  (void)op;
-  emitter_line(emitter, "%s();", emit_given(emitter, &grid_wait));
-}
 
 static void emit_mbar_expect(Emitter *emitter, const Op *op) {
   emit_mbarrier(emitter, op, PRELUDE_MBARRIER_EXPECT, number_text(emitter, op->bytes));
@@ -326,14 +316,14 @@ static const char *const help_of_wait[ROLE_COUNT + 1] = {
         "wait until the other consumer has issued all products of the tile before; the first tile "
         "does not wait"};
 
-const OpRules rules_GRID_WAIT = {.text = {.write = emit_grid_wait}, {.run = run_grid_wait}};
+const OpRules rules_GRID_WAIT = {.text = {.call = &grid_wait}, {.run = run_grid_wait}};
 const OpRules rules_BARRIER = {.text = {.write = emit_barrier},
                                {.run = run_barrier, .fault = barrier_fault}};
 const OpRules rules_CLUSTER_BARRIER = {.text = {.write = emit_cluster_barrier},
                                        {.run = run_cluster_barrier}};
 const OpRules rules_MBAR_INIT = {
     .text = {.write = emit_mbar_init}, {.run = run_mbar_init, .fault = init_fault}, help_of_init};
-const OpRules rules_MBAR_FENCE = {.text = {.write = emit_mbar_fence}, {.run = run_mbar_fence}};
+const OpRules rules_MBAR_FENCE = {.text = {.call = &fence_inits}, {.run = run_mbar_fence}};
 const OpRules rules_MBAR_EXPECT = {.text = {.write = emit_mbar_expect},
                                    {.run = run_mbar_expect, .fault = mbar_place_fault},
                                    help_of_expect};

@@ -596,9 +596,8 @@ const OpRules rules_T_LD = {
 const OpRules rules_T_ST = {.text = {.write = tcgen05_emit_st},
                             {.run = run_st, .fault = move_fault}};
 const OpRules rules_T_WAIT_LD = {
-    .text = {.write = tcgen05_emit_wait_ld}, {.run = run_wait_ld}, help_of_wait};
-const OpRules rules_T_WAIT_ST = {.text = {.write = tcgen05_emit_wait_st}, {.run = run_wait_st}};
+    .text = {.call = &tcgen05_wait_ld}, {.run = run_wait_ld}, help_of_wait};
+const OpRules rules_T_WAIT_ST = {.text = {.call = &tcgen05_wait_st}, {.run = run_wait_st}};
 const OpRules rules_T_BEFORE = {
-    .text = {.write = tcgen05_emit_before}, {.run = run_before}, help_of_before};
-const OpRules rules_T_AFTER = {
-    .text = {.write = tcgen05_emit_after}, {.run = run_after}, help_of_after};
+    .text = {.call = &tcgen05_before}, {.run = run_before}, help_of_before};
+const OpRules rules_T_AFTER = {.text = {.call = &tcgen05_after}, {.run = run_after}, help_of_after};

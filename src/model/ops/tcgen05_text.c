@@ -87,16 +87,16 @@ static const PreludeText commit_to[GROUPS] = {
     name, "// " comment "\n__device__ __forceinline__ void " name           \
           "() {\n  asm volatile(\"" instruction ";\" ::: \"memory\");\n}\n" \
   }
-static const PreludeText wait_ld = ASM_OF(
+const PreludeText tcgen05_wait_ld = ASM_OF(
     "tcgen05_wait_ld", "Waits until this warp's loads from tensor memory are in its registers.",
     "tcgen05.wait::ld.sync.aligned");
-static const PreludeText wait_st =
+const PreludeText tcgen05_wait_st =
     ASM_OF("tcgen05_wait_st", "Waits until this warp's stores are in tensor memory.",
            "tcgen05.wait::st.sync.aligned");
-static const PreludeText before = ASM_OF(
+const PreludeText tcgen05_before = ASM_OF(
     "tcgen05_before", "Earlier accesses to tensor memory come before what this thread signals.",
     "tcgen05.fence::before_thread_sync");
-static const PreludeText after =
+const PreludeText tcgen05_after =
     ASM_OF("tcgen05_after", "Later accesses to tensor memory come after the event waited for.",
            "tcgen05.fence::after_thread_sync");
 
@@ -270,15 +270,3 @@ void tcgen05_emit_st(Emitter *emitter, const Op *op) {
   emitter_line(emitter, "%s(%s, &%s);", name, emit_at(emitter, &op->dst),
                emit_element(emitter, &op->src));
 }
-
-static void emit_call(Emitter *emitter, const PreludeText *given) {
-  emitter_line(emitter, "%s();", emit_given(emitter, given));
-}
-void tcgen05_emit_wait_ld(Emitter *emitter, const Op *op) {
-  (void)op, emit_call(emitter, &wait_ld);
-}
-void tcgen05_emit_wait_st(Emitter *emitter, const Op *op) {
-  (void)op, emit_call(emitter, &wait_st);
-}
-void tcgen05_emit_before(Emitter *emitter, const Op *op) { (void)op, emit_call(emitter, &before); }
-void tcgen05_emit_after(Emitter *emitter, const Op *op) { (void)op, emit_call(emitter, &after); }

@@ -11,10 +11,8 @@ void tcgen05_emit_alloc(Emitter *emitter, const Op *op);
 void tcgen05_emit_free(Emitter *emitter, const Op *op);
 void tcgen05_emit_cp(Emitter *emitter, const Op *op);
 void tcgen05_emit_mma(Emitter *emitter, const Op *op);
+// Calls without arguments.
+extern const PreludeText tcgen05_wait_ld, tcgen05_wait_st, tcgen05_before, tcgen05_after;
 void tcgen05_emit_commit(Emitter *emitter, const Op *op);
 void tcgen05_emit_ld(Emitter *emitter, const Op *op);
 void tcgen05_emit_st(Emitter *emitter, const Op *op);
-void tcgen05_emit_wait_ld(Emitter *emitter, const Op *op);
-void tcgen05_emit_wait_st(Emitter *emitter, const Op *op);
-void tcgen05_emit_before(Emitter *emitter, const Op *op);
-void tcgen05_emit_after(Emitter *emitter, const Op *op);

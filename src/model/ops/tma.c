@@ -200,11 +200,6 @@ static const PreludeText fence = {
     "__device__ __forceinline__ void fence_async() {\n"
     "  asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\");\n}\n"};
 
-static void emit_fence(Emitter *emitter, const Op *op) {
-  (void)op;
-  emitter_line(emitter, "%s();", emit_given(emitter, &fence));
-}
-
 static const char *const boxes[ROLE_COUNT] = {[ROLE_SLAB_A] = "ask for the slab of %s",
                                               [ROLE_SLAB_B] = "ask for the slab of %s",
                                               [ROLE_SLAB_V] = "ask for the slab of %s"};
@@ -221,5 +216,4 @@ static const char *const help_of_fence[ROLE_COUNT + 1] = {
 const OpRules rules_TMA_LOAD = {.text = {.write = emit_tma_load, .purposes = boxes},
                                 {.run = run_tma_load, .fault = box_fault},
                                 help_of_box};
-const OpRules rules_FENCE_ASYNC = {
-    .text = {.write = emit_fence}, {.run = run_fence}, help_of_fence};
+const OpRules rules_FENCE_ASYNC = {.text = {.call = &fence}, {.run = run_fence}, help_of_fence};

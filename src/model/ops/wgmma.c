@@ -353,16 +353,6 @@ static const PreludeText wait = {
     "__device__ __forceinline__ void wgmma_wait() {\n"
     "  asm volatile(\"wgmma.wait_group.sync.aligned %0;\" ::\"n\"(n) : \"memory\");\n}\n"};
 
-static void emit_fence(Emitter *emitter, const Op *op) {
-  (void)op;
-  emitter_line(emitter, "%s();", emit_given(emitter, &fence));
-}
-
-static void emit_commit(Emitter *emitter, const Op *op) {
-  (void)op;
-  emitter_line(emitter, "%s();", emit_given(emitter, &commit));
-}
-
 static void emit_wait(Emitter *emitter, const Op *op) {
   emitter_line(emitter, "%s<%lld>();", emit_given(emitter, &wait), (long long)op->groups);
 }
@@ -384,8 +374,8 @@ const OpRules rules_WGMMA = {
     .text = {.write = emit_wgmma, .purposes = products},
     {.run = run_wgmma, .fault = wgmma_fault, .width = wgmma_width, .prepare = prepare_wgmma},
     help_of_product};
-const OpRules rules_WG_FENCE = {.text = {.write = emit_fence}, {.run = run_fence}, help_of_fence};
-const OpRules rules_WG_COMMIT = {.text = {.write = emit_commit}, {.run = run_commit}};
+const OpRules rules_WG_FENCE = {.text = {.call = &fence}, {.run = run_fence}, help_of_fence};
+const OpRules rules_WG_COMMIT = {.text = {.call = &commit}, {.run = run_commit}};
 const OpRules rules_WG_WAIT = {
     .text = {.write = emit_wait},
     {.run = run_wait, .may_go_on = wait_may_go_on, .report_stuck = report_wait},

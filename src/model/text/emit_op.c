@@ -111,13 +111,21 @@ bool emit_op_is_split(const Emitter *emitter, const Op *op) {
   return op->width > 1 && text->is_split && text->is_split(emitter, op);
 }
 
+static void write_one(Emitter *emitter, const Op *op) {
+  const OpEmission *text = op_emission(op->kind);
+  if (text->call)
+    emitter_line(emitter, "%s();", emit_given(emitter, text->call));
+  else
+    text->write(emitter, op);
+}
+
 static void emit_one_by_one(Emitter *emitter, const Op *op) {
   for (int j = 0; j < op->width; j++) {
     Op one = *op;
     one.width = 1;
     one.dst = emit_neighbour(emitter->arena, &op->dst, j);
     one.src = emit_neighbour(emitter->arena, &op->src, j);
-    op_emission(op->kind)->write(emitter, &one);
+    write_one(emitter, &one);
   }
 }
 
@@ -125,5 +133,5 @@ void emit_op(Emitter *emitter, const Op *op) {
   if (emit_op_is_split(emitter, op))
     emit_one_by_one(emitter, op);
   else
-    op_emission(op->kind)->write(emitter, op);
+    write_one(emitter, op);
 }

@@ -5,6 +5,7 @@
 
 typedef struct OpEmission {
   void (*write)(Emitter *emitter, const Op *op);
+  const PreludeText *call;  // a call without arguments is all there is to write; NULL: `write` does
   // Whether a wide one becomes several statements, one for each element; NULL: never.
   bool (*is_split)(const Emitter *emitter, const Op *op);
   // Tells what it is for, by the role of what it writes, or reads where it writes nothing

@@ -52,6 +52,7 @@ typedef struct PtxFinding {
   int block[3], other_block[3];
   int64_t count;      // how often
   const char *text;   // more of it; NULL
+  const char *cure;   // how it can be mended; NULL: not said
   uint64_t lines[2];  // equal where findings are of the same lines
 } PtxFinding;
 

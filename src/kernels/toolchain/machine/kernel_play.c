@@ -273,25 +273,17 @@ static void cut_ways(Arena *arena, KernelPlay *play, const SassWay *way, ClockBl
 }
 
 // The bytes that blocks ask for together, and the part of DRAM's bytes that each SM has for it.
-static void share_l2(Arena *arena, const Model *model, ClockKernel *in) {
+static void share_l2(Arena *arena, const Model *model, KernelPlay *play) {
+  ClockKernel *in = &play->in;
   const Target *target = model->target;
   const L2Sharing sharing = l2_sharing(arena, model, min_int(in->resident, in->blocks));
+  play->data_bytes = sharing.read_bytes;
   in->sent_share = sharing.sent;
   in->dram_share = sharing.missed_warm;
   in->cold_dram_share = sharing.missed;
   if (!target_knows(target->dram_read_gbps)) return;
   const double bytes = target->dram_read_gbps * 1e3 / target->boost_mhz;
   in->dram_bytes = bytes / (double)target->sm_count / sharing.distinct * fmax(1, in->alone);
-}
-
-// The matrices that the launch reads, each once.
-static double read_bytes(const Program *program) {
-  double bytes = 0;
-  for (int i = 0; i < program->n_buffers; i++) {
-    const Buffer *buffer = program->buffer[i];
-    if (buffer_is_operand(buffer) && buffer->role != ROLE_C) bytes += (double)buffer_bytes(buffer);
-  }
-  return bytes;
 }
 
 void kernel_play_finish(Arena *arena, KernelPlay *play, ClockBlock *kind, double blocks) {
@@ -351,10 +343,7 @@ KernelPlay kernel_play(Arena *arena, const Model *model, const Emission *emissio
       .cold_dram_share = missed,
       .n_loops = out.n_loops,
   };
-  if (which == model->program->main_kernel) {
-    share_l2(arena, model, &out.in);
-    out.data_bytes = read_bytes(model->program);
-  }
+  if (which == model->program->main_kernel) share_l2(arena, model, &out);
   kernel_play_finish(arena, &out, kind, (double)grid_of(model, kernel));
   const double tiles =
       kernel->persistent ? (double)kernel->n_blocks / (double)grid_of(model, kernel) : 1;

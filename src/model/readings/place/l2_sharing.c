@@ -17,7 +17,10 @@ static ChipMerge merge_of(Arena *scratch, const Model *model, const Grid *grid, 
 L2Sharing l2_sharing(Arena *scratch, const Model *model, int resident) {
   const Grid *grid = grid_outline(scratch, model);
   const int64_t read = grid_window(scratch, grid, 0, grid->n_ctas).bytes;
-  L2Sharing out = {.sent = 1, .distinct = 1, .missed = l2_replay(scratch, grid).missed_share};
+  L2Sharing out = {.read_bytes = (double)read,
+                   .sent = 1,
+                   .distinct = 1,
+                   .missed = l2_replay(scratch, grid).missed_share};
   out.missed_warm = read <= grid->l2_bytes ? 0 : out.missed;
   const ChipMerge one = merge_of(scratch, model, grid, 1),
                   all = merge_of(scratch, model, grid, resident);

@@ -13,6 +13,7 @@
 #include "model/readings/model.h"
 
 typedef struct L2Sharing {
+  double read_bytes;  // by the whole grid, each panel once
   double sent;      // by the blocks of a place, of what they ask for, one block an SM; 1: all of it
   double distinct;  // bytes that differ, of those that all resident blocks ask for
   // The share of those bytes that DRAM is asked for once the first blocks have ended: where L2 had

@@ -10,6 +10,7 @@
 
 #include "base/str.h"
 #include "golden.h"
+#include "model/words/split.h"
 #include "tui/canvas/export.h"
 #include "tui/frame/drive.h"
 #include "tui/frame/view.h"
@@ -316,7 +317,39 @@ START_TEST(an_edit_takes_the_map_away) {
   ck_assert(shows("1 × 128") || shows("128 × 128"));
   session_set_knob(session, KNOB_PAD_SMEM, 8);
   drive_frame(session, canvas);
-  ck_assert(shows("No check of this schedule has failed"));
+  ck_assert(shows("No check has failed"));
+}
+END_TEST
+
+// The rows are those that resources simulates: the row of this schedule has its errors.
+START_TEST(while_nothing_fails_sums_are_told) {
+  ck_assert(session_go_ladder(session, "split", &diags));
+  ck_assert(session_go_rung(session, 2));
+  session_set_knob(session, KNOB_K, 1024);
+  drive_frame(session, canvas);
+  keys("h");
+  ck_assert(shows("…"));
+  bool news;
+  while (view_idle(session, &news)) {
+  }
+  drive_frame(session, canvas);
+  const SumErrors errors = sum_errors(arena, &session->doc.now.schedule);
+  const MeasureSums *sums = measure_sums_of(session);
+  int here = -1;
+  for (int i = 0; i < sums->n; i++)
+    if (sums->row[i].is_here) here = i;
+  ck_assert_int_ge(here, 0);
+  ck_assert_int_eq(session_view_state(session)->cursor, here);
+  for (int data = SUMS_OF_NORMAL; data <= SUMS_OF_POSITIVE; data++) {
+    const double told = sum_tally_error(&sums->row[here].tally[data]).rms;
+    ck_assert(fabs(told - errors.sums[data].rms) <= 1e-12 * told);
+  }
+  ck_assert(shows("6xbf16, PROMOTE 2"));
+  ck_assert(shows("6 of 9 products"));
+  golden_check("screens/measure_sums.txt", export_text(arena, canvas));
+  keys("Down Enter");  // the same parts, never promoted
+  ck_assert_int_eq(session->doc.now.schedule.value[KNOB_PROMOTE], 0);
+  ck_assert_int_eq(session->doc.now.schedule.value[KNOB_SPLIT_F32], SPLIT_6_BF16);
 }
 END_TEST
 
@@ -466,6 +499,7 @@ Suite *suite_measure(void) {
   tcase_add_test(tcase, sweep_command_takes_a_knob);
   tcase_add_test(tcase, the_error_map_says_which_rows);
   tcase_add_test(tcase, an_edit_takes_the_map_away);
+  tcase_add_test(tcase, while_nothing_fails_sums_are_told);
   tcase_add_test(tcase, every_claim_is_on_the_small_screen);
   tcase_add_test(tcase, a_claimed_time_is_a_speed_too);
   tcase_add_test(tcase, claims_stand_where_nothing_was_timed);

@@ -189,6 +189,20 @@ START_TEST(promoted_sums_are_more_exact_than_fp32_s) {
 }
 END_TEST
 
+START_TEST(a_tally_of_pieces_is_that_of_one_call) {
+  const Schedule schedule = property_read_state("SPLIT_F32=6xbf16,PROMOTE=2," WGMMA);
+  SumTally tally = {0};
+  ck_assert(!sum_tally_error(&tally).known);
+  for (int n = 1; n <= 4; n++)
+    sum_tally_add(property_arena, &tally, &schedule, SUMS_OF_POSITIVE, n);
+  const SumError whole = sum_error(property_arena, &schedule, SUMS_OF_POSITIVE, 10);
+  const SumError pieces = sum_tally_error(&tally);
+  ck_assert_int_eq(pieces.cells, 10);
+  ck_assert(fabs(pieces.rms - whole.rms) <= 1e-12 * whole.rms);
+  ck_assert(fabs(pieces.largest - whole.largest) <= 1e-12 * whole.largest);
+}
+END_TEST
+
 Suite *suite_split(void) {
   Suite *suite = suite_create("split");
   TCase *tc = tcase_create("split");
@@ -202,6 +216,7 @@ Suite *suite_split(void) {
   tcase_add_loop_test(tc, what_cannot_be_is_refused, 0, 7);
   stress_add_turns(tc, sums_are_off_as_a_gpu_s, N_SUMS, 4);
   tcase_add_test(tc, promoted_sums_are_more_exact_than_fp32_s);
+  tcase_add_test(tc, a_tally_of_pieces_is_that_of_one_call);
   suite_add_tcase(suite, tc);
   return suite;
 }

@@ -6,8 +6,6 @@
 #include "model/lessons/fact_compute.h"
 #include "model/schedules/sum_error.h"
 
-enum { CELLS = 128 };
-
 // DATA: which numbers are summed.
 static bool data_of(const FactArgs *args, SumData *data, Diags *diags) {
   *data = str_equal(args->word[0], "positive") ? SUMS_OF_POSITIVE : SUMS_OF_NORMAL;
@@ -20,7 +18,7 @@ static bool data_of(const FactArgs *args, SumData *data, Diags *diags) {
 bool fact_sum_error(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
   SumData data;
   if (!data_of(args, &data, diags)) return false;
-  const SumError error = sum_error(scene->arena, &scene->model->schedule, data, CELLS);
+  const SumError error = sum_error(scene->arena, &scene->model->schedule, data, SUM_CELLS_TOLD);
   value->number = error.rms * 1e9;
   if (!error.known) diag_add(diags, "fact", "sums of another type than f32 are not simulated");
   return error.known;
@@ -29,6 +27,7 @@ bool fact_sum_error(const FactScene *scene, const FactArgs *args, FactValue *val
 bool fact_fma_error(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
   SumData data;
   if (!data_of(args, &data, diags)) return false;
-  value->number = sum_error_of_fma(scene->arena, &scene->model->schedule, data, CELLS).rms * 1e9;
+  value->number =
+      sum_error_of_fma(scene->arena, &scene->model->schedule, data, SUM_CELLS_TOLD).rms * 1e9;
   return true;
 }

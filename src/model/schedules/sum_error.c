@@ -109,17 +109,15 @@ static double sum_cell(const Summing *how, const float *a, const float *b) {
   return (double)sums.promoted + sums.run;
 }
 
-static SumError simulate(Arena *scratch, const Summing *how, SumData data, int cells) {
+static void simulate(Arena *scratch, SumTally *tally, const Summing *how, SumData data, int cells) {
   const size_t bytes = (size_t)how->k * sizeof(float);
   float *x = arena_alloc(scratch, bytes), *y = arena_alloc(scratch, bytes);
   float *a = arena_alloc(scratch, PARTS_MAX * bytes), *b = arena_alloc(scratch, PARTS_MAX * bytes);
-  uint64_t state = SEED;
-  SumError error = {.known = true, .cells = cells};
-  double squares = 0;
+  if (!tally->cells) tally->drawn = SEED;
   for (int c = 0; c < cells; c++) {
     double exact = 0, size = 0;
-    draw(x, how->k, data, &state);
-    draw(y, how->k, data, &state);
+    draw(x, how->k, data, &tally->drawn);
+    draw(y, how->k, data, &tally->drawn);
     take(how, x, a);
     take(how, y, b);
     for (int64_t k = 0; k < how->k; k++) {
@@ -127,11 +125,18 @@ static SumError simulate(Arena *scratch, const Summing *how, SumData data, int c
       size += fabs((double)x[k] * (double)y[k]);
     }
     const double off = fabs(sum_cell(how, a, b) - exact) / size;
-    squares += off * off;
-    error.largest = fmax(error.largest, off);
+    tally->squares += off * off;
+    tally->largest = fmax(tally->largest, off);
   }
-  error.rms = sqrt(squares / cells);
-  return error;
+  tally->cells += cells;
+}
+
+SumError sum_tally_error(const SumTally *tally) {
+  if (!tally->cells) return (SumError){0};
+  return (SumError){.known = true,
+                    .rms = sqrt(tally->squares / tally->cells),
+                    .largest = tally->largest,
+                    .cells = tally->cells};
 }
 
 static Summing by_fma(const Schedule *schedule) {
@@ -143,21 +148,12 @@ static Summing by_fma(const Schedule *schedule) {
                    .rounds = true};
 }
 
-SumError sum_error_of_fma(Arena *scratch, const Schedule *schedule, SumData data, int cells) {
-  const Summing how = by_fma(schedule);
-  return simulate(scratch, &how, data, cells);
-}
-
-SumError sum_error(Arena *scratch, const Schedule *schedule, SumData data, int cells) {
+static Summing summing_of(const Schedule *schedule) {
   const int64_t *v = schedule->value;
   const Atom *atom = schedule_atom_row(schedule);
-  const DType type = schedule_operand_type(schedule);
-  const bool singles =
-      type == DTYPE_F32 || type == DTYPE_TF32 || type == DTYPE_F16 || type == DTYPE_BF16;
-  if (v[KNOB_PROGRAM] == COMPUTES_ATTENTION || v[KNOB_ACC] || !singles) return (SumError){0};
   Summing how = by_fma(schedule);
-  if (!atom) return simulate(scratch, &how, data, cells);
-  how.type = type;
+  if (!atom) return how;
+  how.type = schedule_operand_type(schedule);
   how.split = (SplitKind)v[KNOB_SPLIT_F32];
   how.products = schedule_products(schedule);
   how.parts = how.split ? split_facts(how.split)->parts : 1;
@@ -165,16 +161,47 @@ SumError sum_error(Arena *scratch, const Schedule *schedule, SumData data, int c
   how.slab = atom->k * v[KNOB_BK];
   how.every = v[KNOB_PROMOTE];
   how.rounds = false;
-  return simulate(scratch, &how, data, cells);
+  return how;
 }
 
-enum { CELLS_TOLD = 128 };
+bool sum_error_is_known(const Schedule *schedule) {
+  const int64_t *v = schedule->value;
+  const DType type = schedule_operand_type(schedule);
+  const bool singles =
+      type == DTYPE_F32 || type == DTYPE_TF32 || type == DTYPE_F16 || type == DTYPE_BF16;
+  return v[KNOB_PROGRAM] != COMPUTES_ATTENTION && !v[KNOB_ACC] && singles;
+}
+
+void sum_tally_add(Arena *scratch, SumTally *tally, const Schedule *schedule, SumData data,
+                   int cells) {
+  if (!sum_error_is_known(schedule)) return;
+  const Summing how = summing_of(schedule);
+  simulate(scratch, tally, &how, data, cells);
+}
+
+void sum_tally_add_fma(Arena *scratch, SumTally *tally, const Schedule *schedule, SumData data,
+                       int cells) {
+  const Summing how = by_fma(schedule);
+  simulate(scratch, tally, &how, data, cells);
+}
+
+SumError sum_error_of_fma(Arena *scratch, const Schedule *schedule, SumData data, int cells) {
+  SumTally tally = {0};
+  sum_tally_add_fma(scratch, &tally, schedule, data, cells);
+  return sum_tally_error(&tally);
+}
+
+SumError sum_error(Arena *scratch, const Schedule *schedule, SumData data, int cells) {
+  SumTally tally = {0};
+  sum_tally_add(scratch, &tally, schedule, data, cells);
+  return sum_tally_error(&tally);
+}
 
 SumErrors sum_errors(Arena *scratch, const Schedule *schedule) {
   SumErrors both;
   for (int data = SUMS_OF_NORMAL; data <= SUMS_OF_POSITIVE; data++) {
-    both.sums[data] = sum_error(scratch, schedule, (SumData)data, CELLS_TOLD);
-    both.fma[data] = sum_error_of_fma(scratch, schedule, (SumData)data, CELLS_TOLD);
+    both.sums[data] = sum_error(scratch, schedule, (SumData)data, SUM_CELLS_TOLD);
+    both.fma[data] = sum_error_of_fma(scratch, schedule, (SumData)data, SUM_CELLS_TOLD);
   }
   return both;
 }

@@ -33,7 +33,24 @@ SumError sum_error(Arena *scratch, const Schedule *schedule, SumData data, int c
 // The same of fp32 multiply-adds, one after the other along K.
 SumError sum_error_of_fma(Arena *scratch, const Schedule *schedule, SumData data, int cells);
 
-// Both, of a few hundred cells: what resources says of a split product.
+// The same a few cells at a time, for a screen that cannot wait: begun as {0}; the cells of all
+// calls together are those that one call would have had.
+typedef struct SumTally {
+  uint64_t drawn;  // how far the random numbers are
+  int cells;
+  double squares, largest;
+} SumTally;
+
+bool sum_error_is_known(const Schedule *schedule);
+void sum_tally_add(Arena *scratch, SumTally *tally, const Schedule *schedule, SumData data,
+                   int cells);
+void sum_tally_add_fma(Arena *scratch, SumTally *tally, const Schedule *schedule, SumData data,
+                       int cells);
+SumError sum_tally_error(const SumTally *tally);  // of no cell: not known
+
+enum { SUM_CELLS_TOLD = 128 };  // of each figure that is printed
+
+// Both, of SUM_CELLS_TOLD cells: what resources says of a split product.
 typedef struct SumErrors {
   SumError sums[2], fma[2];  // by SumData
 } SumErrors;

@@ -9,6 +9,8 @@
 // for another state.
 #include "tui/session/result_store.h"
 
+#include <math.h>
+
 #include <stdio.h>
 #include <string.h>
 
@@ -61,6 +63,8 @@ static void add_row(Results *results, const Recorded *recorded, const RecordedRo
       .tflops = row->tflops,
       .ratio = row->ratio,
       .reference_tflops = row->cublas_tflops,
+      .rms = fmax(row->rms_this, 0),
+      .reference_rms = fmax(row->rms_cublas, 0),
       .registers = row->registers,
       .spill_bytes = row->spill_bytes,
       .gpu = recorded->gpu,
@@ -130,6 +134,8 @@ void results_add_bench(Results *results, const Schedule *schedule, const BenchEn
       .tflops = entry->tflops,
       .ratio = entry->ratio,
       .reference_tflops = bench->reference.tflops,
+      .rms = entry->verify.ran ? entry->verify.rms : 0,
+      .reference_rms = bench->reference.verify.ran ? bench->reference.verify.rms : 0,
       .registers = entry->registers,
       .spill_bytes = -1,  // the driver knows of local memory only
       .gpu = keep(arena, bench->gpu),

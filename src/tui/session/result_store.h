@@ -41,7 +41,8 @@ typedef struct Timed {
   double time_ns, p10_ns, p90_ns;
   double tflops, ratio;  // ratio: of cuBLAS in the same run, 0 = not known
   double reference_tflops;
-  int registers, spill_bytes;                                   // -1 = not known
+  double rms, reference_rms;   // error of a cell over |A|·|B|, and of cuBLAS's; 0 = not known
+  int registers, spill_bytes;  // -1 = not known
   const char *gpu, *driver, *cuda, *date, *method, *reference;  // NULL = not known
   bool simulated;                                               // by a worker of a script
   const char *turns;           // "short turns, cool" or "hot"; NULL = not said

@@ -1,4 +1,5 @@
-// The error map: which cells of C a kernel got wrong, by tile.
+// The error map: which cells of C a kernel got wrong, by tile; while no check has failed, how far
+// off its sums are (measure_sums.c).
 //
 //   384 of 16777216 cells are wrong …
 //   rows 128–511 (384 = 3 × 128), columns 0–4095 (all)
@@ -61,7 +62,10 @@ typedef struct ErrorText {
 static const void *prepare(Session *session) {
   ErrorText *text = ARENA_NEW(session->frame, ErrorText);
   text->verify = failed_check(session);
-  if (!text->verify) return text;
+  if (!text->verify) {
+    measure_sums_prepare(measure_sums_of(session), session);
+    return text;
+  }
   Str where = str_new(session->frame);
   add_span(&where, "rows", span_of(text->verify, true), text->verify->map_rows,
            text->verify->map_tile_m);
@@ -110,9 +114,7 @@ static void draw_map(Canvas *canvas, Rect in, const Session *session, const Veri
 static void draw(Canvas *canvas, Rect in, const Session *session, const void *prepared) {
   const ErrorText *text = prepared;
   if (!text->verify) {
-    canvas_wrap(canvas, rect_inset(in, 1, 2), STYLE_DIM,
-                "No check of this schedule has failed. b checks every cell of C. A wrong kernel "
-                "gets no speed, and this picture shows its wrong cells.");
+    measure_sums_draw(canvas, in, session, measure_sums_of(session));
     return;
   }
   rect_take_top(&in, canvas_wrap(canvas, rect_inset(in, 0, 1), STYLE_BAD, text->sentence));
@@ -126,13 +128,34 @@ static void draw(Canvas *canvas, Rect in, const Session *session, const void *pr
 
 static int count(const Session *session) {
   const VerifyResult *verify = failed_check(session);
-  return verify ? verify->map_rows : 0;
+  return verify ? verify->map_rows : measure_sums_of(session)->n;
+}
+
+static void enter(Session *session) {
+  const MeasureSums *sums = measure_sums_of(session);
+  measure_sums_prepare(measure_sums_of(session), session);
+  session_view_state(session)->cursor = 0;
+  for (int i = 0; !failed_check(session) && i < sums->n; i++)
+    if (sums->row[i].is_here) session_view_state(session)->cursor = i;
+}
+
+static bool idle(Session *session) {
+  return !failed_check(session) && measure_sums_idle(measure_sums_of(session));
+}
+
+static void take(Session *session, int i) {
+  const MeasureSums *sums = measure_sums_of(session);
+  if (!failed_check(session) && i < sums->n && !sums->row[i].is_fma)
+    session_go_state(session, &sums->row[i].schedule);
 }
 
 const MeasurePicture measure_errors = {
     .title = "ERRORS",
-    .help = "the cells of C that a failed check found wrong",
+    .help = "how far off the sums are; after a failed check, the cells of C that are wrong",
     .prepare = prepare,
     .draw = draw,
     .count = count,
+    .enter = enter,
+    .idle = idle,
+    .take = take,
 };

@@ -298,4 +298,5 @@ const MeasurePicture measure_tune = {
     .draw = draw,
     .count = count,
     .take = take,
+    .idle = tuning_rank,  // without a search states are ranked by the model, one at a time
 };

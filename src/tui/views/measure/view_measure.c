@@ -214,10 +214,11 @@ static bool poll(Session *session) {
   return tuned || published;
 }
 
-// Without a search the picture of it ranks states by the model, one at a time.
 static bool measure_idle(Session *session) {
-  return picture_of(session) == &measure_tune && tuning_rank(session);
+  return picture_of(session)->idle && picture_of(session)->idle(session);
 }
+
+MeasureSums *measure_sums_of(const Session *session) { return view_own(session, &measure_view); }
 
 static ViewWait waits(const Session *session) {
   return tuning_runs(session) || published_is_under_way(session) ? VIEW_EXPECTS : VIEW_WAITS_NOT;
@@ -256,7 +257,10 @@ static const Action actions[] = {
 };
 
 const ViewBody measure_view = {
+    .state_bytes = sizeof(MeasureSums),
     .chosen_bytes = sizeof(MeasureChosen),
+    .open = measure_sums_open,
+    .close = measure_sums_close,
     .enter = measure_enter,
     .prepare = measure_prepare,
     .draw = measure_draw,

@@ -28,7 +28,9 @@ struct SearchAhead {
   // Phases under way, or later ones: [processes][mbarriers] that a process knows of; [mbarriers]
   // [mbarriers] that all know who have arrived for the phase, and who had for the last one.
   uint32_t *known, *gathered, *handed;
-  int *there, *released;  // by barrier: how many stand there; went on together
+  uint32_t *under_way;                 // [mbarriers] the phases of the state
+  int *there, *released;               // by barrier: how many stand there; went on together
+  int ended[SEARCH_RANKS], all_ended;  // processes at their last event's end, agents aside
   int64_t registers[SEARCH_RANKS], taken[SEARCH_RANKS];
   // All that decides at once: accesses, those with the number of this question, and what becomes
   // of an mbarrier (-1: of none).
@@ -45,6 +47,7 @@ SearchAhead *search_new_ahead(const Search *search, Arena *arena) {
   w->known = ARENA_ARRAY(arena, uint32_t, search->n_processes * search->n_bars + 1);
   w->gathered = ARENA_ARRAY(arena, uint32_t, search->n_bars * search->n_bars + 1);
   w->handed = ARENA_ARRAY(arena, uint32_t, search->n_bars * search->n_bars + 1);
+  w->under_way = ARENA_ARRAY(arena, uint32_t, search->n_bars + 1);
   w->there = ARENA_ARRAY(arena, int, search->n_meets + 1);
   w->released = ARENA_ARRAY(arena, int, search->n_meets + 1);
   w->asked = ARENA_ARRAY(arena, int, search->n_accesses + 1);
@@ -87,19 +90,34 @@ static bool decides(const Search *search, const SearchAhead *w, int process, int
   return bar->wild || bar->init || bar->phase != w->phase_asked;
 }
 
+// A process that has got to its end counts at barriers of its block.
+static void count_ended(const Search *search, SearchAhead *w, int p) {
+  if (search->process[p].agent || w->at[p] != search->process[p].n_events) return;
+  w->ended[search->process[p].rank]++;
+  w->all_ended++;
+}
+
+static void go_on(const Search *search, SearchAhead *w, int p) {
+  w->at[p]++;
+  count_ended(search, w, p);
+}
+
 static void begin(const Search *search, SearchState *s, SearchAhead *w) {
   memset(w->there, 0, sizeof *w->there * (size_t)search->n_meets);
   memset(w->released, 0, sizeof *w->released * (size_t)search->n_meets);
   for (int rank = 0; rank < SEARCH_RANKS; rank++) {
     w->registers[rank] = s->registers[rank];
-    w->taken[rank] = 0;
+    w->taken[rank] = w->ended[rank] = 0;
   }
+  w->all_ended = 0;
+  const size_t row = sizeof *w->known * (size_t)search->n_bars;
+  for (int b = 0; b < search->n_bars; b++) w->under_way[b] = search_phases(search, s)[b].phase;
   for (int p = 0; p < search->n_processes; p++) {
     w->at[p] = search_at(s, p);
     w->arrived[p] = search_has_arrived(s, p);
     if (w->arrived[p]) w->there[search_next(search, s, p)->object]++;
-    for (int b = 0; b < search->n_bars && !search->process[p].agent; b++)
-      w->known[p * search->n_bars + b] = search_phases(search, s)[b].phase;
+    count_ended(search, w, p);
+    if (!search->process[p].agent) memcpy(&w->known[p * search->n_bars], w->under_way, row);
   }
   for (int i = 0; i < search->n_meets; i++) w->there[i] += search_passed(search, s)[i];
   for (int b = 0; b < search->n_bars; b++) {
@@ -114,13 +132,15 @@ static void begin(const Search *search, SearchState *s, SearchAhead *w) {
 // In a phase that has arrivals already, what those knew is at least what is true now.
 static void begin_telling(const Search *search, SearchState *s, SearchAhead *w) {
   const int n = search->n_bars;
+  const size_t row = sizeof *w->handed * (size_t)n;
   const OrderPhases *phases = search_phases(search, s);
-  for (int b = 0; b < n; b++)
-    for (int x = 0; x < n; x++) {
-      w->handed[b * n + x] = phases[x].phase;
-      w->gathered[b * n + x] =
-          phases[b].pending < phases[b].expected ? phases[x].phase : UINT32_MAX;
-    }
+  for (int b = 0; b < n; b++) {
+    memcpy(&w->handed[b * n], w->under_way, row);
+    if (phases[b].pending < phases[b].expected)
+      memcpy(&w->gathered[b * n], w->under_way, row);
+    else
+      memset(&w->gathered[b * n], 0xff, row);  // UINT32_MAX: nobody has arrived
+  }
 }
 
 // ---- how far the others get ---------------------------------------------------------------------
@@ -169,26 +189,17 @@ static void arrive(const Search *search, SearchState *s, SearchAhead *w, int pro
   bar->pending = search_phases(search, s)[e->object].expected;
 }
 
-// One block; rank -1: all.
-static int64_t ended(const Search *search, const SearchAhead *w, int rank) {
-  int64_t n = 0;
-  for (int p = 0; p < search->n_processes; p++)
-    n += !search->process[p].agent && (rank < 0 || search->process[p].rank == rank) &&
-         w->at[p] == search->process[p].n_events;
-  return n;
-}
-
 static void meet(const Search *search, SearchAhead *w, int held, const SearchEvent *e) {
-  const int rank = e->bit == SEARCH_MEET_BLOCK ? search->meet[e->object].rank : -1;
-  const int64_t n = w->there[e->object] + (e->bit ? ended(search, w, rank) : 0);
-  if (n < e->n) return;
+  const int block = search->meet[e->object].rank;
+  const int ended = e->bit == SEARCH_MEET_BLOCK ? w->ended[block] : w->all_ended;
+  if (w->there[e->object] + (e->bit ? ended : 0) < e->n) return;
   w->released[e->object]++;
   w->there[e->object] = 0;
   for (int p = 0; p < search->n_processes; p++) {
     if (p == held || !w->arrived[p]) continue;
     if (search_event(search, p, w->at[p])->object != e->object) continue;
     w->arrived[p] = false;
-    w->at[p]++;
+    go_on(search, w, p);
   }
 }
 
@@ -219,7 +230,7 @@ static bool advance(const Search *search, SearchState *s, SearchAhead *w, int p,
     meet(search, w, held, e);
     return true;
   }
-  w->at[p]++;
+  go_on(search, w, p);
   if (e->kind == SEARCH_WAIT) w->bar[e->object].used = true;
   if (e->kind == SEARCH_INIT) w->bar[e->object].init = w->bar[e->object].wild = true;
   if (e->kind == SEARCH_ARRIVE || e->kind == SEARCH_LAND) arrive(search, s, w, p, e);
@@ -252,9 +263,9 @@ static void run_others(const Search *search, SearchState *s, SearchAhead *w, int
         if (w->met) return;
         went_on = true;
       }
-    const int64_t before = ended(search, w, -1);
+    const int before = w->all_ended;
     meet_without(search, w, held);
-    went_on = went_on || ended(search, w, -1) != before;
+    went_on = went_on || w->all_ended != before;
   }
 }
 

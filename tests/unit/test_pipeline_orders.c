@@ -36,6 +36,11 @@ START_TEST(a_rung_is_proved) {
   settle();
   ck_assert_msg(strstr(screen(), "proved"), "%s", screen());
   ck_assert_ptr_nonnull(strstr(screen(), "4 stages, up to 10 turns"));
+  ck_assert_ptr_nonnull(strstr(screen(), "any number of slabs"));
+  ck_assert_ptr_nonnull(strstr(screen(), "consumer 0"));  // the lanes are below, and go on
+  const int lane = ((const PipelineOwn *)view_own(session, &pipeline_view))->lane;
+  press("Down");
+  ck_assert_int_eq(((const PipelineOwn *)view_own(session, &pipeline_view))->lane, lane + 1);
   press("Escape");
   ck_assert_ptr_null(strstr(screen(), "up to 10 turns"));
 }

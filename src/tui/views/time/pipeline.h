@@ -41,6 +41,7 @@ bool orders_is_under_way(const PipelineOrders *orders);
 bool orders_poll(PipelineOrders *orders);
 int orders_count(const PipelineOrders *orders);  // steps of a witness; 0: there is none
 void orders_draw(Canvas *canvas, Rect in, const PipelineOrders *orders, int step);
+int orders_rows(const PipelineOrders *orders, int cols);  // that all of it needs
 
 // A row of the picture.
 typedef enum LaneKind { LANE_UNIT, LANE_SLOT, LANE_WARPS } LaneKind;
@@ -227,3 +228,11 @@ PipelineCard pipeline_card(Session *session, const PipelineOwn *own);
 // "block 0, alone on its SM:", or which CTA of a cluster; the column behind it.
 int pipeline_draw_which(Canvas *canvas, Rect in, int col, int64_t cluster, int drawn);
 void pipeline_draw_card(Canvas *canvas, Rect in, const PipelineOwn *own, const PipelineCard *card);
+
+// A frame of the view, made before it is drawn (pipeline_frame.c).
+typedef struct PipelineFrame {
+  PipelineSpan span;
+  PipelineCard card;
+} PipelineFrame;
+
+void pipeline_draw(Canvas *canvas, Rect in, const Session *session);

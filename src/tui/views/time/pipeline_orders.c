@@ -15,7 +15,7 @@
 #include "model/schedules/every_turn.h"
 #include "tui/frame/view.h"
 
-enum { SECONDS = 20, ROLE_COLS = 26 };
+enum { SECONDS = 20, ROLE_COLS = 26, LABEL_COLS = 9 };
 
 typedef struct Question {
   TargetTable targets;
@@ -150,31 +150,59 @@ static void draw_verdict(Canvas *canvas, Rect in, const PipelineOrders *o) {
 static Rect draw_text(Canvas *canvas, Rect in, const char *label, const char *text) {
   if (!text || in.rows < 1) return in;
   Rect line = in;
-  line.col += 9;
-  line.cols -= 9;
+  line.col += LABEL_COLS;
+  line.cols -= LABEL_COLS;
   canvas_text(canvas, in, 0, 1, STYLE_DIM, label);
   const int rows = canvas_wrap(canvas, line, STYLE_TEXT, text);
   rect_take_top(&in, max_int(rows, 1));
   return in;
 }
 
+// Why a proof, or a search that ended early, says what it does; NULL: nothing more.
+static const char *reason(const PipelineOrders *o) {
+  const EveryTurn *e = &o->answer;
+  if (!o->has_answer || e->fault) return NULL;
+  if (e->result.verdict == SEARCH_BOUNDED)
+    return "No order that was tried does harm. Not all were: there was no time or no room for "
+           "more.";
+  if (e->result.verdict != SEARCH_PROVED) return NULL;
+  return e->spared ? e->spared
+                   : "Warps, copies and products may come in any order: none races, none waits for "
+                     "ever, no phase is missed. This holds for any number of slabs and tiles.";
+}
+
+static int text_rows(const char *text, int cols) {
+  return text ? max_int(canvas_wrap_rows(text, cols - LABEL_COLS), 1) : 0;
+}
+
+int orders_rows(const PipelineOrders *o, int cols) {
+  int rows = 1 + text_rows(reason(o), cols);
+  for (int i = 0; o->has_answer && i < o->answer.n_left_out; i++)
+    rows += text_rows(o->answer.left_out[i], cols);
+  const SearchResult *r = found_by(o);
+  if (!r) return rows;
+  return rows + 1 + text_rows(r->root, cols) + text_rows(r->cure, cols) + 1 + r->n_steps;
+}
+
 static void draw_step(Canvas *canvas, Rect in, const PipelineOrders *o, int i, bool here) {
   const Search *s = o->answer.search;
   const SearchStep *step = &o->answer.result.step[i];
-  const Style style = here ? STYLE_CURSOR : STYLE_TEXT;
   canvas_printf(canvas, in, 0, 1, STYLE_DIM, "%4d", i + 1);
-  const int col =
-      canvas_printf(canvas, in, 0, 7, style, "%-*s", ROLE_COLS, s->process[step->process].name);
-  canvas_text(canvas, in, 0, col + 1, style, search_event_text(s, step->process, step->at));
+  const int col = canvas_printf(canvas, in, 0, 7, STYLE_TEXT, "%-*s", ROLE_COLS,
+                                s->process[step->process].name);
+  const int end = canvas_text(canvas, in, 0, col + 1, STYLE_TEXT,
+                              search_event_text(s, step->process, step->at));
+  if (here) canvas_over(canvas, (Rect){in.row, in.col + 7, 1, end - 7}, STYLE_CURSOR);
 }
 
 void orders_draw(Canvas *canvas, Rect in, const PipelineOrders *o, int step) {
   draw_verdict(canvas, rect_take_top(&in, 1), o);
   const SearchResult *r = found_by(o);
+  in = draw_text(canvas, in, "why", reason(o));
   for (int i = 0; o->has_answer && i < o->answer.n_left_out; i++)
     in = draw_text(canvas, in, "left out", o->answer.left_out[i]);
   if (!r) return;
-  in = draw_text(canvas, in, search_fault_name(r->fault), "");
+  in = draw_text(canvas, in, "fault", search_fault_name(r->fault));
   in = draw_text(canvas, in, "root", r->root);
   in = draw_text(canvas, in, "cure", r->cure);
   if (in.rows < 2) return;

@@ -17,8 +17,6 @@
 #include "tui/frame/view.h"
 #include "tui/views/time/pipeline.h"
 
-enum { CARD_ROWS = 7, BROKEN_ROWS = 9 };
-
 static PipelineOwn *own_of(const Session *session) { return view_own(session, &pipeline_view); }
 
 const TimelineEvent *pipeline_event(const PipelineOwn *own) {
@@ -165,11 +163,6 @@ static PipelineSpan span_of(PipelineOwn *own, int cols) {
   return span;
 }
 
-typedef struct PipelineFrame {
-  PipelineSpan span;
-  PipelineCard card;
-} PipelineFrame;
-
 static void pipeline_prepare(Session *session) {
   refresh(session);
   PipelineOwn *own = own_of(session);
@@ -179,109 +172,6 @@ static void pipeline_prepare(Session *session) {
   frame->span = span_of(own, session->cols);
   frame->card = pipeline_card(session, own);
   session->prepared = frame;
-}
-
-// ---- drawing ------------------------------------------------------------------------------------
-
-// The one number of the whole kernel, which the timeline of one block is not, where there is room.
-static void draw_speed(Canvas *canvas, Rect in, int from, const Session *session) {
-  char said[SESSION_SPEED_BYTES];
-  session_speed_said(session, &session->doc.now, said);
-  const int cols = utf8_columns(said);
-  if (from + 2 + cols < in.cols)
-    canvas_text(canvas, in, 0, in.cols - 1 - cols, STYLE_ESTIMATED, said);
-}
-
-// Up to where it has written.
-static int draw_head(Canvas *canvas, Rect in, const PipelineOwn *own, int64_t cluster) {
-  const Timeline *timeline = own->now.timeline;
-  int col = canvas_text(canvas, in, 0, 1, STYLE_HEADER, "PIPELINE");
-  col = pipeline_draw_which(canvas, in, col + 2, cluster, timeline->n_blocks);
-  col = canvas_printf(canvas, in, 0, col + 1, STYLE_ESTIMATED, "%.0f clk", timeline->all_clocks);
-  if (timeline->n_cuts)
-    col = canvas_printf(canvas, in, 0, col, STYLE_ESTIMATED, ", %.0f a turn of %s",
-                        timeline->turn_clocks, timeline->cut[0].var->name);
-  col = canvas_text(canvas, in, 0, col, STYLE_DIM, " (est.)");
-  if (own->problem) col = canvas_printf(canvas, in, 0, col + 2, STYLE_NOTE, "%s", own->problem);
-  if (timeline->n_stuck)
-    col = canvas_printf(canvas, in, 0, col + 2, STYLE_BAD, "%d of %d warps stuck",
-                        timeline->n_stuck, timeline->n_warps);
-  else if (own->verdict.name && own->verdict.deadlock)
-    col =
-        canvas_text(canvas, in, 0, col + 2, STYLE_WARN, "in another order of events it deadlocks");
-  return col;
-}
-
-// As many lanes as there is room for, those around the cursor's.
-static void draw_lanes(Canvas *canvas, Rect in, const PipelineOwn *own, const Lanes *lanes,
-                       PipelineSpan span) {
-  if (lanes->title) {
-    Rect row = rect_take_top(&in, 1);
-    int col = canvas_text(canvas, row, 0, 1, lanes == &own->now ? STYLE_SIDE_B : STYLE_SIDE_A,
-                          lanes->title);
-    const bool measured = lanes->timeline->measured;
-    const Style style = measured ? STYLE_MEASURED : STYLE_ESTIMATED;
-    const double clocks = lanes->timeline->all_clocks;
-    const int64_t tiles = lanes->timeline->n_tiles;
-    col = canvas_printf(canvas, row, 0, col + 2, style, "%.0f clk", clocks);
-    if (tiles > 1)
-      col = canvas_printf(canvas, row, 0, col, style, ", %.0f a tile", clocks / (double)tiles);
-    if (!measured) canvas_text(canvas, row, 0, col, style, " (est.)");
-  }
-  int first = view_scroll(lanes == &own->now ? own->lane : 0, lanes->n, in.rows);
-  for (int i = 0; i < in.rows && first + i < lanes->n; i++) {
-    Rect row = {in.row + i, in.col, 1, in.cols};
-    pipeline_draw_lane(canvas, row, own, lanes, first + i, span);
-    if (lanes != &own->now) continue;
-    canvas_spot(canvas, row, PIPELINE_SPOT_LANE, first + i);
-  }
-  view_draw_more(canvas, in, first, lanes->n);
-}
-
-// Rows of the lanes beside: half of all, more or less where one of the two needs less than that.
-static int beside_rows(const PipelineOwn *own, int rows) {
-  const int here = own->now.n + 1, beside = own->beside.n + 1;  // with their titles
-  return min_int(beside, max_int(rows / 2, rows - here));
-}
-
-static void draw_over(Canvas *canvas, Rect in, const PipelineOwn *own) {
-  if (own->over == PIPELINE_WAYS)
-    pipeline_draw_ways(canvas, in, own);
-  else if (own->over == PIPELINE_EVERY_ORDER)
-    orders_draw(canvas, in, own->orders, own->step);
-  else
-    checklist_draw(canvas, in, &own->checklist, own->line);
-}
-
-static void pipeline_draw(Canvas *canvas, Rect in, const Session *session) {
-  const PipelineOwn *own = own_of(session);
-  const PipelineFrame *frame = session->prepared;
-  unsigned signs = 0;
-  PipelineSpan span = frame->span;
-  span.signs = &signs;
-  if (own->over != PIPELINE_LANES) {
-    draw_over(canvas, in, own);
-    return;
-  }
-  const Rect head = rect_take_top(&in, 1);
-  draw_speed(canvas, head,
-             draw_head(canvas, head, own, session_model(session)->resources.n_cluster), session);
-  pipeline_draw_axis(canvas, rect_take_top(&in, 1), own->now.timeline, span);
-  int wanted = own->now.n + (own->beside.timeline ? own->beside.n + 2 : 0);
-  int card = own->verdict.name ? BROKEN_ROWS : CARD_ROWS;
-  int least = own->beside.timeline ? 8 : 4;
-  Rect lanes = rect_take_top(&in, max_int(min_int(wanted, in.rows - card - 1), least));
-  if (own->beside.timeline) {
-    const int rows = beside_rows(own, lanes.rows);
-    Rect beside =
-        session->doc.comparing ? rect_take_top(&lanes, rows) : rect_take_bottom(&lanes, rows);
-    draw_lanes(canvas, beside, own, &own->beside, span);
-  }
-  draw_lanes(canvas, lanes, own, &own->now, span);
-  canvas_hline(canvas, rect_take_top(&in, 1), 0, 0, in.cols, STYLE_BORDER);
-  const int legend = pipeline_legend_rows(signs, in.cols);
-  if (in.rows >= card) pipeline_draw_legend(canvas, rect_take_bottom(&in, legend), signs);
-  pipeline_draw_card(canvas, in, own, &frame->card);
 }
 
 static const void *pipeline_data(Session *session) {
@@ -317,7 +207,7 @@ static void pipeline_move(Session *session, int delta) {
   enum { TO_THE_END = 1000000 };
   PipelineOwn *own = own_of(session);
   const Lane *lane = lane_of(session);
-  if (own->over == PIPELINE_EVERY_ORDER) {
+  if (own->over == PIPELINE_EVERY_ORDER && orders_count(own->orders)) {
     pipeline_proof_step(own, delta);
     return;
   }
@@ -565,8 +455,9 @@ static const Action actions[] = {
      "fit all of the block on the screen, or show its "
      "beginning",
      show_all},
-    {"sequential", "v", "sequential", NULL,
-     "compare with the same schedule without ring, pipelining and roles", show_sequential},
+    {"every-order", "o", "orders", NULL,
+     "prove that every order is right, or step through the shortest harmful order; every-order off",
+     pipeline_proof_show},
     {"break", "x", "break", "break-before",
      "break the program the next way, or by name or symptom: break more_bytes, break hangs, "
      "break off",
@@ -580,9 +471,8 @@ static const Action actions[] = {
     {"checklist", "i", "checklist", NULL,
      "check what a kernel with roles must contain, and what is missing; checklist off",
      show_checklist},
-    {"every-order", "o", "orders", NULL,
-     "prove that every order is right, or step through the shortest harmful order; every-order off",
-     pipeline_proof_show},
+    {"sequential", "v", "sequential", NULL,
+     "compare with the same schedule without ring, pipelining and roles", show_sequential},
     {"loops-here", "Enter", "statement", NULL, "show the statement in the loops view", open_loops},
     {"barrier-here", "r", NULL, NULL,
      "show the mbarriers in the memory view: arrivals, waits, phases", open_barrier},

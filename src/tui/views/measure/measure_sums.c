@@ -25,8 +25,8 @@ enum {
   POSITIVE_COL = 37,
   BAR_COL = 49,
   FIGURE_COLS = 8,
-  DECADES = 5,  // of the scale, from 10^-10 on
-  FIRST_DECADE = -10,
+  DECADES = 5,  // of the scale, from 10^-9 on
+  FIRST_DECADE = -9,
   PRODUCTS_PER_STEP = 1 << 17  // simulated before keys are looked at again: some 2 ms
 };
 
@@ -223,7 +223,7 @@ static void draw_scale(Canvas *canvas, Rect row) {
   canvas_fit(canvas, row, 0, NORMAL_COL, FIGURE_COLS, ALIGN_RIGHT, STYLE_HEADER, "normal");
   canvas_fit(canvas, row, 0, POSITIVE_COL, FIGURE_COLS, ALIGN_RIGHT, STYLE_HEADER, "positive");
   const int cols = row.cols - BAR_COL - 2;
-  for (int d = 1; cols >= 2 * DECADES && d < DECADES; d++) {
+  for (int d = 0; cols >= 2 * DECADES && d < DECADES; d++) {
     char text[8];
     snprintf(text, sizeof text, "1e%d", FIRST_DECADE + d);
     canvas_text(canvas, row, 0, BAR_COL + d * cols / DECADES, STYLE_DIM, text);

@@ -60,7 +60,10 @@ static int read_machine(const OpenRequest *request, OpenResult *r, Diags *diags)
 
 int open_read_kernel(Arena *arena, const OpenRequest *request, bool module_only, OpenResult *out,
                      Diags *diags) {
-  *out = (OpenResult){.arena = arena, .path = request->path};
+  *out = (OpenResult){.arena = arena,
+                      .path = request->path,
+                      .launches = request->launches,
+                      .n_launches = request->n_launches};
   say(request, "compiling");
   OpenRequest of_library = *request;
   OpenLibrary library;

@@ -1,4 +1,4 @@
-// What tensor cores do with numbers: elements as they lie in memory → f64, and products of tiles.
+// The numbers of tensor cores: elements as they lie in memory → f64, and products of tiles.
 //
 //   d[col][row] += a[k][row] · b, in the order of k
 //

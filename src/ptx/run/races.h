@@ -26,7 +26,7 @@ typedef struct PtxToucher {
 } PtxToucher;
 
 PtxToucher ptx_toucher(PtxMachine *m, PtxWarp *w, int lane, PtxTouchKind kind);
-// Of a bulk copy whose bytes land when this phase of the mbarrier is over.
+// The same for a bulk copy, whose bytes land when this phase of the mbarrier is over.
 PtxToucher ptx_toucher_landing(PtxMachine *m, PtxWarp *w, int lane, const PtxMbarrier *mbarrier);
 // `values`: what a write puts there; it is held against what lies there.
 void ptx_touch_bytes(PtxToucher *by, int64_t offset, int bytes, const unsigned char *values);

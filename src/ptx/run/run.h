@@ -463,7 +463,7 @@ PtxMachine *ptx_machine_beside(PtxMachine *m);
 // ---- races.c ------------------------------------------------------------------------------------
 
 void ptx_histories_make(PtxMachine *m);
-// Nobody has touched anything.
+// Takes all bytes for untouched.
 void ptx_histories_start(PtxMachine *m);
 // Bytes [offset, offset + bytes) of the cluster's shared memory are touched by a lane; `values` is
 // what a write puts there.

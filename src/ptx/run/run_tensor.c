@@ -68,7 +68,7 @@ typedef struct Box {
   PtxToucher by;
 } Box;
 
-// What of a row of the box lies in the tensor: `n` elements from `first` on.
+// The part of a row of the box that lies in the tensor: `n` elements from `first` on.
 typedef struct BoxRow {
   bool inside;
   uint64_t address;  // of element 0 of the tensor's row

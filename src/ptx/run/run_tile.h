@@ -3,7 +3,7 @@
 #include "banks/layouts/smem_descriptor.h"
 #include "ptx/run/run.h"
 
-// Of an operand: rows of M or N, and bytes of K, those of a sparse product's B.
+// The largest operand: rows of M or N, and bytes of K, which a sparse product of tcgen05 has in B.
 enum { PTX_TILE_ROWS = 256, PTX_TILE_BYTES = 64 };
 
 typedef struct PtxTile {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "ptx/module/float_format.h"
-#include "ptx/run/multiply.h"
+#include "ptx/module/multiply.h"
 
 Suite *suite_multiply(void);
 

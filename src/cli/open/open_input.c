@@ -14,8 +14,8 @@
 #include "base/embed.h"
 #include "base/str.h"
 #include "cli/common/cli.h"
-#include "cli/open/open_random.h"
 #include "ptx/module/float_format.h"
+#include "ptx/module/random_fill.h"
 #include "ptx/module/signature.h"
 
 enum { STREAM_BYTES = 1 << 16, FILE_BYTES_MAX = 256 << 20 };
@@ -208,12 +208,12 @@ static uint64_t give_buffer(const ArgGiver *g, int64_t bytes, const void *conten
 
 // Numbers as they would come one after the other, argument after argument.
 static uint64_t give_random(ArgGiver *g, int64_t bytes) {
-  OpenRandom *fill = ARENA_NEW(g->arena, OpenRandom);
+  PtxRandomFill *fill = ARENA_NEW(g->arena, PtxRandomFill);
   const bool known = g->type->element != PTX_ELEMENT_UNKNOWN && g->type->bytes > 0;
-  *fill = (OpenRandom){g->seed, g->type->element, known ? g->type->bytes : 4};
-  g->seed = open_seed_after(g->seed, bytes / fill->size);
+  *fill = (PtxRandomFill){g->seed, g->type->element, known ? g->type->bytes : 4};
+  g->seed = ptx_seed_after(g->seed, bytes / fill->size);
   const char *name = arena_printf(g->arena, "argument %d", g->index + 1);
-  const uint64_t address = ptx_machine_filled(g->machine, name, bytes, open_fill_random, fill);
+  const uint64_t address = ptx_machine_filled(g->machine, name, bytes, ptx_fill_random, fill);
   g->buffers[g->index] = (OpenBuffer){address, bytes};
   return address;
 }
@@ -355,7 +355,7 @@ static bool read_map_in_memory(ArgGiver *g, const char *arg, uint64_t *address) 
   return true;
 }
 
-// What a pointer leads to.
+// The address that a pointer is given.
 static bool read_pointer(ArgGiver *g, const char *arg, uint64_t *address) {
   OpenBuffer same;
   if (str_starts(arg, "mem:tma:")) return read_map_in_memory(g, arg, address);

@@ -4,8 +4,8 @@
 // instruction. Values are made into f64 in the order of registers and lanes, many at once, and then
 // put where they belong.
 #include "ptx/module/float_format.h"
+#include "ptx/module/multiply.h"
 #include "ptx/run/mma.h"
-#include "ptx/run/multiply.h"
 
 bool ptx_side_plan(Arena *arena, PtxSide *side, const Atom *atom, AtomOperand operand, PtxType type,
                    const PtxGroup *group, int row_step, int col_step) {

@@ -6,7 +6,7 @@
 
 #include "base/str.h"
 #include "ptx/module/float_format.h"
-#include "ptx/run/multiply.h"
+#include "ptx/module/multiply.h"
 #include "ptx/run/run.h"
 
 static const char *atom_type(PtxType type) { return type == PTX_U8 ? "s8" : ptx_types[type].name; }

@@ -4,7 +4,7 @@
 #include "ptx/run/run_tile.h"
 
 #include "model/ir/matrix_tile.h"
-#include "ptx/run/multiply.h"
+#include "ptx/module/multiply.h"
 #include "ptx/run/races.h"
 #include "ptx/run/run_orders.h"
 

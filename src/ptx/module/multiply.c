@@ -1,7 +1,7 @@
 // Products of tiles, sixteen rows at a time: the sums of a column stay in registers from the first
 // k to the last. The compiler makes the plain way for every machine; for x86, whose vectors differ,
 // the same loops are here in wider ones, and the machine at hand decides.
-#include "ptx/run/multiply.h"
+#include "ptx/module/multiply.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // A linear congruential generator, whose n-th number is found without those before it.
-#include "cli/open/open_random.h"
+#include "ptx/module/random_fill.h"
 
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #define RANDOM_ADDEND UINT64_C(1442695040888963407)
 
 // The seed n numbers later: the step is applied to itself for each bit of n.
-uint64_t open_seed_after(uint64_t seed, int64_t n) {
+uint64_t ptx_seed_after(uint64_t seed, int64_t n) {
   uint64_t multiplier = RANDOM_MULTIPLIER, addend = RANDOM_ADDEND;
   for (; n > 0; n >>= 1) {
     if (n & 1) seed = seed * multiplier + addend;
@@ -19,10 +19,10 @@ uint64_t open_seed_after(uint64_t seed, int64_t n) {
   return seed;
 }
 
-void open_fill_random(void *self, unsigned char *bytes, int64_t from, int64_t n) {
-  const OpenRandom *fill = self;
+void ptx_fill_random(void *self, unsigned char *bytes, int64_t from, int64_t n) {
+  const PtxRandomFill *fill = self;
   const int size = fill->size;
-  uint64_t seed = open_seed_after(fill->seed, from / size);
+  uint64_t seed = ptx_seed_after(fill->seed, from / size);
   for (int64_t at = 0; at + size <= n; at += size) {
     seed = seed * RANDOM_MULTIPLIER + RANDOM_ADDEND;
     const uint64_t whole = seed >> 61;

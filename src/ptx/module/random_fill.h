@@ -5,13 +5,13 @@
 
 #include "ptx/module/signature.h"
 
-typedef struct OpenRandom {
+typedef struct PtxRandomFill {
   uint64_t seed;  // of its first element
   PtxElement element;
   int size;
-} OpenRandom;
+} PtxRandomFill;
 
 // The seed n numbers later.
-uint64_t open_seed_after(uint64_t seed, int64_t n);
-// A PtxFill; `self` is an OpenRandom.
-void open_fill_random(void *self, unsigned char *bytes, int64_t from, int64_t n);
+uint64_t ptx_seed_after(uint64_t seed, int64_t n);
+// A PtxFill; `self` is a PtxRandomFill.
+void ptx_fill_random(void *self, unsigned char *bytes, int64_t from, int64_t n);

@@ -32,7 +32,16 @@ SeenTable *driver_seen(void) {
 
 __attribute__((constructor(102))) static void begin(void) { driver_seen(); }
 
-static void fill_row(SeenRow *row, const DriverRun *run, uint64_t hash) {
+static uint64_t launches_of(const SeenTable *table, const char *name) {
+  uint64_t n = 0;
+  for (int i = 0; i < SEEN_ROWS; i++)
+    if (table->rows[i].taken && strncmp(table->rows[i].name, name, SEEN_NAME - 1) == 0)
+      n += table->rows[i].count;
+  return n;
+}
+
+static void fill_row(const SeenTable *table, SeenRow *row, const DriverRun *run, uint64_t hash) {
+  row->first = launches_of(table, run->function->name);
   memcpy(row->grid, run->at.grid, sizeof row->grid);
   memcpy(row->block, run->at.block, sizeof row->block);
   memcpy(row->cluster, run->at.cluster, sizeof row->cluster);
@@ -57,7 +66,7 @@ SeenRow *driver_seen_row(const DriverRun *run) {
       if (none == hash) return row;
       continue;
     }
-    fill_row(row, run, hash);
+    fill_row(table, row, run, hash);
     return row;
   }
   return NULL;

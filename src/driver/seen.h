@@ -14,7 +14,8 @@ typedef struct SeenRow {
   uint32_t has_ptx;
   uint64_t hash;
   uint64_t count;
-  double ms;  // of all of them; 0: nobody measured
+  uint64_t first;  // launches of this kernel in other ways before its first one
+  double ms;       // of all of them; 0: nobody measured
   char name[SEEN_NAME];
   char note[SEEN_NOTE];  // why the kernel was not run, or not kept
 } SeenRow;

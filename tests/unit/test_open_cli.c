@@ -1,6 +1,7 @@
 // gemmview open as a command: its numbers, its exit statuses, what it refuses and how, and that it
 // writes nothing beside the source.
 #include <check.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -542,6 +543,71 @@ START_TEST(test_another_assembler_is_asked) {
 }
 END_TEST
 
+// A tensor map in a struct at byte 128, one in memory, and a variable: two boxes, times the
+// variable.
+START_TEST(test_maps_in_structs_and_memory) {
+  if (!cli_has_program()) return;
+  static const char text[] =
+      ".version 8.0\n.target sm_90\n.address_size 64\n.const .align 4 .f32 scale;\n"
+      ".visible .entry k(.param .align 64 .b8 s[256], .param .u64 map)\n{\n"
+      ".shared .align 128 .b8 tile[512]; .shared .align 8 .b8 bar[8];\n"
+      ".reg .b32 %r<8>; .reg .b64 %rd<9>; .reg .f32 %f<4>; .reg .pred %p, %q;\n"
+      "mov.u32 %r1, %tid.x; setp.ne.u32 %p, %r1, 0; mov.u32 %r2, bar; mov.u32 %r3, tile;\n"
+      "add.u32 %r5, %r3, 256; mov.u32 %r4, 0;\n@%p bra MEET;\n"
+      "mbarrier.init.shared::cta.b64 [%r2], 1;\nfence.proxy.async;\n"
+      "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 512;\n"
+      "mov.b64 %rd1, s; cvta.param.u64 %rd2, %rd1; add.s64 %rd3, %rd2, 128;\n"
+      "cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r3], "
+      "[%rd3, {%r4}], [%r2];\nld.param.u64 %rd4, [map];\n"
+      "cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r5], "
+      "[%rd4, {%r4}], [%r2];\nMEET:\nbar.sync 0;\nASK:\n"
+      "mbarrier.try_wait.parity.shared::cta.b64 %q, [%r2], 0;\n@!%q bra ASK;\n"
+      "shl.b32 %r6, %r1, 2; add.u32 %r7, %r3, %r6; ld.shared.f32 %f1, [%r7];\n"
+      "ld.const.f32 %f0, [scale]; mul.f32 %f2, %f1, %f0;\nld.param.u64 %rd6, [s+64];\n"
+      "mul.wide.u32 %rd7, %r1, 4; add.s64 %rd8, %rd6, %rd7; st.global.f32 [%rd8], %f2;\nret;\n}\n";
+  const char *path = arena_printf(arena, "%s/maps.ptx", state),
+             *out = arena_printf(arena, "%s/maps.out", state),
+             *scale = arena_printf(arena, "%s/scale", state);
+  FILE *file = fopen(path, "w");
+  ck_assert(file && fputs(text, file) >= 0 && fclose(file) == 0);
+  file = fopen(scale, "w");
+  ck_assert(file && fwrite(&(float){3}, 4, 1, file) == 1 && fclose(file) == 0);
+  const char *command = arena_printf(
+      arena, "open %s --predict --text --launch grid=1,block=128 --dump 0=%s --arg ", path, out);
+  const char *map = "tma:shape=64,box=64,type=f32";
+  const CliRun run = cli_run(arena, arena_printf(arena,
+                                                 "%sbytes:256,128=%s,64=mem:512:unwritten --arg "
+                                                 "symbol:scale=file:%s --arg mem:%s",
+                                                 command, map, scale, map));
+  ck_assert_msg(run.status == CLI_OK, "%s%s", run.out, run.err);
+  float values[128];
+  file = fopen(out, "r");
+  ck_assert(file && fread(values, sizeof values, 1, file) == 1 && fclose(file) == 0);
+  int n[2] = {0};
+  for (int i = 0; i < 128; i++) {
+    ck_assert(fmodf(values[i], 3) == 0 && fabsf(values[i]) <= 12);
+    n[i / 64] += values[i] != 0;
+  }
+  ck_assert(n[0] > 40 && n[1] > 40);
+  static const struct {
+    const char *args, *says;
+  } wrong[] = {
+      {"bytes:256,129=tma:shape=64,box=64 --arg 0", "argument 1"},
+      {"bytes:256,0=tma:shape=64 --arg 0", "box"},
+      {"bytes:256,0=same:1 --arg 0", "same:N"},
+      {"bytes:256,0=1 --arg mem:tma:shape=64", "box"},
+      {"bytes:256,0=1 --arg 0 --arg symbol:scale", "symbol:NAME=file:PATH"},
+      {"bytes:256,0=1 --arg 0 --arg symbol:none=file:/dev/null", "no __constant__"},
+      {"bytes:256,0=1 --arg 0 --arg symbol:scale=file:tests/data/README.md", "has 4 bytes"},
+  };
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    const CliRun refused = cli_run(arena, arena_printf(arena, "%s%s", command, wrong[i].args));
+    ck_assert_msg(refused.status == CLI_USAGE && strstr(refused.err, wrong[i].says) != NULL,
+                  "%s: %d %s", wrong[i].args, refused.status, refused.err);
+  }
+}
+END_TEST
+
 // struct { const float *in; float *out; int n; float scale; } by value: pointers stand in it.
 START_TEST(test_a_struct_has_pieces) {
   if (!cli_has_program()) return;
@@ -582,6 +648,7 @@ Suite *suite_open_cli(void) {
   tcase_set_timeout(tcase, 60);
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_test(tcase, test_a_struct_has_pieces);
+  tcase_add_test(tcase, test_maps_in_structs_and_memory);
   tcase_add_test(tcase, test_files_of_triton_are_read);
   tcase_add_test(tcase, test_another_assembler_is_asked);
   tcase_add_test(tcase, test_a_launch_has_clusters);

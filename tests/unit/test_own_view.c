@@ -559,6 +559,80 @@ static const char *document(void) {
   return run.out;
 }
 
+// ---- launches of a recorded program -------------------------------------------------------------
+
+// What `open --main --detail` says of them, in front of the end of a document of any kernel.
+static const char launches[] =
+    "\"launches\":["
+    "{\"kernel\":\"_Z4turnPi\",\"title\":\"turn\",\"grid\":[1,1,1],\"block\":[32,32,1],"
+    "\"cluster\":[0,0,0],\"smem_bytes\":0,\"times\":4000,\"first\":0,\"note\":null},"
+    "{\"kernel\":\"_Z9transposePf\",\"title\":\"transpose_naive\",\"grid\":[8,7,1],\"block\":[32,8,"
+    "1],"
+    "\"cluster\":[2,1,1],\"smem_bytes\":98304,\"times\":2,\"first\":3,\"note\":null},"
+    "{\"kernel\":\"k\",\"title\":\"void reduce<512, Op<…>, (Stage)2, false>\",\"grid\":[1024,16,4],"
+    "\"block\":[1024,1,1],\"cluster\":[0,0,0],\"smem_bytes\":0,\"times\":1,\"first\":0,"
+    "\"note\":\"its PTX was not found\"}]}\n";
+
+static void take_with_launches(void) {
+  const char *whole = document(), *end = strstr(whole, "\"launches\":[]}");
+  ck_assert_ptr_nonnull(end);
+  const char *text = arena_printf(arena, "%.*s%s", (int)(end - whole), whole, launches);
+  OwnWork *work = own_work(session);
+  opened_run_set(work->run, (const char *const[]){"dir/prog.cu", "--main"}, 2);
+  ck_assert_msg(own_work_take(work, text, strlen(text)), "%s", work->error);
+  drive_frame(session, canvas);
+}
+
+// The one that is shown is under the cursor; the key again, or Esc, leaves the list.
+START_TEST(test_launches_are_listed) {
+  if (!cli_has_program()) return;
+  take_with_launches();
+  ck_assert(shows("O launches"));
+  keys("O");
+  golden_check("screens/own_launches.txt", shown());
+  keys("Down");
+  golden_check("screens/own_launches_not_run.txt", shown());
+  keys("O");
+  ck_assert(shows("inlined lines at their calls") && !own_chooses(own_work(session)));
+  keys("O Esc");
+  ck_assert(!own_chooses(own_work(session)));
+}
+END_TEST
+
+START_TEST(test_no_launches_without_a_program) {
+  if (!cli_has_program()) return;
+  open_words(K01);
+  keys("O");
+  ck_assert(shows("own FILE.cu --main records a program") && !own_chooses(own_work(session)));
+}
+END_TEST
+
+// From the list to the kernel: fill was launched in two ways, the second from launch 1 on.
+START_TEST(test_a_launch_is_chosen) {
+  if (!cli_has_program() || cli_shell(arena, "nvcc --version").status != 0) return;
+  open_words("tests/data/record/three.cu --main");
+  const OwnWork *work = own_work(session);
+  ck_assert_msg(work->opened != NULL, "%s", own_error(work));
+  ck_assert_int_eq(work->opened->n_launches, 4);
+  const OpenedLaunch *launch = work->opened->launches;
+  ck_assert_str_eq(launch[0].title, "turn");
+  ck_assert_int_eq(launch[0].times, 3);
+  keys("O");
+  ck_assert_int_eq(launch[work->choice].grid[0], 2);  // the program's first launch
+  ck_assert_int_eq(launch[1].first, 1);
+  ck_assert_int_eq(launch[1].times, 2);
+  keys("g Down Enter");
+  drive_wait(session);
+  drive_frame(session, canvas);
+  ck_assert_msg(work->opened->grid[0] == 8 && !own_chooses(work), "%s", shown());
+  ck_assert(strstr(opened_run_text(arena, work->run), "--launch 1") != NULL);
+  keys("O g Enter");
+  drive_wait(session);
+  drive_frame(session, canvas);
+  ck_assert_msg(shows("turn(") && shows("write tile[row][col ^ (row & 31)]"), "%s", shown());
+}
+END_TEST
+
 // Documents with a byte changed or cut off: refused with a sentence, or read and drawn; what was
 // there before is never lost.
 START_TEST(test_documents_that_nobody_wrote) {
@@ -613,6 +687,9 @@ Suite *suite_own_view(void) {
   tcase_add_test(tcase, test_keys_do_not_wait);
   tcase_add_test(tcase, test_a_first_run_is_ended);
   tcase_add_test(tcase, test_every_size_and_pane);
+  tcase_add_test(tcase, test_launches_are_listed);
+  tcase_add_test(tcase, test_no_launches_without_a_program);
+  tcase_add_test(tcase, test_a_launch_is_chosen);
   tcase_add_test(tcase, test_documents_that_nobody_wrote);
   suite_add_tcase(suite, tcase);
   return suite;

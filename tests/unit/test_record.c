@@ -260,8 +260,8 @@ START_TEST(test_unfinished_ones_are_not_left) {
   if (!have("cc", "a program of the driver's functions")) return;
   const char *program = arena_printf(arena, "%s " DATA "/add.ptx", driver_program());
   CliRun run = record(arena_printf(arena, "--cpu -o %s/none/k.capsule", folder), program);
-  ck_assert_int_eq(run.status, 1);
-  ck_assert_ptr_nonnull(strstr(run.err, "cannot be written: No such file or directory"));
+  ck_assert_int_eq(run.status, 2);
+  ck_assert_ptr_nonnull(strstr(run.err, "cannot be written to: No such file or directory"));
   run = record(arena_printf(arena, "--cpu -o %s/k-%%p.capsule", folder), program);
   ck_assert_int_eq(run.status, 0);
   run = cli_shell(arena, arena_printf(arena, "ls %s", folder));
@@ -330,6 +330,26 @@ START_TEST(test_linked_program_keeps_its_runtime) {
       arena, "LD_LIBRARY_PATH=%s $GEMMVIEW record --list -- %s/linked", folder, folder);
   const CliRun run = cli_shell(arena, command);
   ck_assert_msg(strcmp(run.out, "42\n") == 0, "%s%s", run.out, run.err);
+}
+END_TEST
+
+// A capsule that could not be written is told before the program runs; a capsule is of one kernel.
+START_TEST(test_mistakes_are_told) {
+  if (!have("cc", "a program of the driver API")) return;
+  const char *path = in_folder("k.capsule"),
+             *program = arena_printf(arena, "%s " DATA "/add.ptx", driver_program());
+  const CliRun nowhere = record(arena_printf(arena, "--cpu -o %s/none/k.capsule", folder), program);
+  ck_assert_msg(nowhere.status == 2 && strstr(nowhere.err, "folder cannot be written") != NULL &&
+                    !*nowhere.out,
+                "%d %s%s", nowhere.status, nowhere.out, nowhere.err);
+  const CliRun run = record(arena_printf(arena, "--cpu -o %s", path), program);
+  ck_assert_msg(run.status == 0, "%s\n%s", run.out, run.err);
+  const CliRun other = cli_run(arena, arena_printf(arena, "open %s --kernel nope --text", path));
+  ck_assert_msg(other.status == 2 && strstr(other.err, "the capsule holds a launch of add") != NULL,
+                "%d %s", other.status, other.err);
+  const CliRun same =
+      cli_run(arena, arena_printf(arena, "open %s --kernel 'ad*' --predict --text", path));
+  ck_assert_msg(same.status == 0, "%s\n%s", same.out, same.err);
 }
 END_TEST
 
@@ -524,6 +544,7 @@ Suite *suite_record(void) {
   tcase_add_test(tc, test_capsules_that_are_none_are_refused);
   tcase_add_loop_test(tc, test_calls_go_on_to_a_real_driver, 0, 2);
   tcase_add_test(tc, test_linked_program_keeps_its_runtime);
+  tcase_add_test(tc, test_mistakes_are_told);
   tcase_add_test(tc, test_text_of_triton_is_found);
   tcase_add_loop_test(tc, test_program_of_nvcc_passes_its_own_check, 0,
                       (int)(sizeof programs / sizeof programs[0]));

@@ -303,6 +303,8 @@ static int open_main(Arena *arena, OpenOptions *given, Diags *diags) {
     return main_.status;
   }
   request->path = main_.capsule;
+  request->launches = main_.launches;
+  request->n_launches = main_.n_launches;
   request->launch = request->kernel = NULL;
   request->flags = NULL;
   request->n_flags = 0;
@@ -375,7 +377,8 @@ int cmd_open(Arena *arena, int argc, char **argv) {
   request->machine |= request->follow;
   if (!goes_together(&given, &diags) || !take_allowed(&given, &diags)) return cli_fail(&diags);
   request->record = !request->follow && (request->detail || !given.json);
-  if (given.main) return open_main(arena, &given, &diags);
+  if (given.main && !(wants_screen(&given) && access(argv[1], R_OK) == 0))
+    return open_main(arena, &given, &diags);
   take_flags(arena, &given);
   const bool once = open_reads_once(argv[1]), is_file = !once && access(argv[1], R_OK) == 0,
              there = is_file || open_is_example(argv[1]);

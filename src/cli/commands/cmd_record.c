@@ -6,6 +6,7 @@
 //
 // Standard input and output are the program's. Where there is no GPU, or with --cpu, the launches
 // run on the CPU, as `gemmview open` runs them.
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,6 +65,17 @@ static const char *capsule_path(Arena *arena, const RecordOptions *given) {
   char here[PATH_MAX];
   if (name[0] == '/' || !getcwd(here, sizeof here)) return name;
   return arena_printf(arena, "%s/%s", here, name);
+}
+
+// Told before the program has run for minutes.
+static bool check_output(const char *path, Diags *diags) {
+  const char *slash = strrchr(path, '/');
+  const char *folder =
+      slash == path ? "/" : arena_strndup(diags->arena, path, (size_t)(slash - path));
+  if (!slash || access(folder, W_OK | X_OK) == 0) return true;
+  diag_add(diags, "file", "-o %s: its folder cannot be written to: %s",
+           str_sanitise(diags->arena, path), strerror(errno));
+  return false;
 }
 
 static bool check_blocks(const char *text, Diags *diags) {
@@ -155,6 +167,7 @@ int cmd_record(Arena *arena, int argc, char **argv) {
   given.request.target = target_find(&targets, given.target, &diags);
   if (!given.request.target) return cli_fail(&diags);
   if (!given.list) given.request.capsule = capsule_path(arena, &given);
+  if (!given.list && !check_output(given.request.capsule, &diags)) return cli_fail(&diags);
   // To see which launches there are takes no results.
   given.request.skips = given.list && (given.request.cpu || !record_real_driver(arena));
   return record(arena, &given, &diags);

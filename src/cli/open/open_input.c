@@ -15,9 +15,11 @@
 #include "base/str.h"
 #include "cli/common/cli.h"
 #include "ptx/module/float_format.h"
+#include "ptx/module/random_fill.h"
 #include "ptx/module/signature.h"
 
 enum { STREAM_BYTES = 1 << 16, FILE_BYTES_MAX = 256 << 20 };
+enum { MAP_BYTES = 128 };
 
 // "example:sums.ptx" is one of the files that the program brings along.
 bool open_is_example(const char *path) { return str_starts(path, "example:"); }
@@ -196,50 +198,6 @@ static void say(const ArgGiver *g, const char *arg, const char *expected) {
            str_sanitise(g->arena, arg), expected);
 }
 
-// The contents of a buffer of random numbers, page by page.
-typedef struct RandomFill {
-  uint64_t seed;  // of its first element
-  PtxElement element;
-  int size;
-} RandomFill;
-
-#define RANDOM_MULTIPLIER UINT64_C(6364136223846793005)
-#define RANDOM_ADDEND UINT64_C(1442695040888963407)
-
-// The seed n numbers later: the step is applied to itself for each bit of n.
-static uint64_t seed_after(uint64_t seed, int64_t n) {
-  uint64_t multiplier = RANDOM_MULTIPLIER, addend = RANDOM_ADDEND;
-  for (; n > 0; n >>= 1) {
-    if (n & 1) seed = seed * multiplier + addend;
-    addend *= multiplier + 1;
-    multiplier *= multiplier;
-  }
-  return seed;
-}
-
-static void fill_random(void *self, unsigned char *bytes, int64_t from, int64_t n) {
-  const RandomFill *fill = self;
-  const int size = fill->size;
-  uint64_t seed = seed_after(fill->seed, from / size);
-  for (int64_t at = 0; at + size <= n; at += size) {
-    seed = seed * RANDOM_MULTIPLIER + RANDOM_ADDEND;
-    const uint64_t whole = seed >> 61;
-    const float single = (float)whole - 4;
-    const double twice = (double)single;
-    const uint16_t half = ptx_f16_of(single);
-    uint32_t bits;
-    memcpy(&bits, &single, sizeof bits);
-    const uint16_t brain = (uint16_t)(bits >> 16);
-    const PtxElement element = fill->element;
-    const void *number = element == PTX_ELEMENT_F64    ? (const void *)&twice
-                         : element == PTX_ELEMENT_F16  ? (const void *)&half
-                         : element == PTX_ELEMENT_BF16 ? (const void *)&brain
-                         : element == PTX_ELEMENT_INT  ? (const void *)&whole
-                                                       : (const void *)&single;
-    memcpy(bytes + at, number, (size_t)size);
-  }
-}
-
 static uint64_t give_buffer(const ArgGiver *g, int64_t bytes, const void *contents,
                             PtxContent content) {
   const char *name = arena_printf(g->arena, "argument %d", g->index + 1);
@@ -250,12 +208,12 @@ static uint64_t give_buffer(const ArgGiver *g, int64_t bytes, const void *conten
 
 // Numbers as they would come one after the other, argument after argument.
 static uint64_t give_random(ArgGiver *g, int64_t bytes) {
-  RandomFill *fill = ARENA_NEW(g->arena, RandomFill);
+  PtxRandomFill *fill = ARENA_NEW(g->arena, PtxRandomFill);
   const bool known = g->type->element != PTX_ELEMENT_UNKNOWN && g->type->bytes > 0;
-  *fill = (RandomFill){g->seed, g->type->element, known ? g->type->bytes : 4};
-  g->seed = seed_after(g->seed, bytes / fill->size);
+  *fill = (PtxRandomFill){g->seed, g->type->element, known ? g->type->bytes : 4};
+  g->seed = ptx_seed_after(g->seed, bytes / fill->size);
   const char *name = arena_printf(g->arena, "argument %d", g->index + 1);
-  const uint64_t address = ptx_machine_filled(g->machine, name, bytes, fill_random, fill);
+  const uint64_t address = ptx_machine_filled(g->machine, name, bytes, ptx_fill_random, fill);
   g->buffers[g->index] = (OpenBuffer){address, bytes};
   return address;
 }
@@ -311,13 +269,8 @@ static bool read_memory(ArgGiver *g, const char *arg, uint64_t *address) {
   return true;
 }
 
-static void give_memory(ArgGiver *g, const char *arg) {
-  uint64_t address = 0;
-  if (takes_pointer(g, arg) && read_memory(g, arg, &address)) set_pointer(g, address);
-}
-
 // same:1, same:1+4096: the memory of an earlier argument, from 1 as in messages, or a part of it.
-static void give_same(ArgGiver *g, const char *arg) {
+static bool read_same(const ArgGiver *g, const char *arg, OpenBuffer *out) {
   char *end = NULL;
   const long long of = strtoll(arg + strlen("same:"), &end, 10);
   const bool has = end > arg + strlen("same:") && of >= 1 && of <= g->index;
@@ -326,11 +279,17 @@ static void give_same(ArgGiver *g, const char *arg) {
   if (has && *end == '+') from = strtoll(end + 1, &end, 10);
   if (!has || *end || buffer->bytes == 0 || from < 0 || from >= buffer->bytes) {
     say(g, arg, "expected same:N or same:N+BYTES, where argument N stands before and has memory");
-    return;
+    return false;
   }
-  if (!takes_pointer(g, arg)) return;
-  set_pointer(g, buffer->address + (uint64_t)from);
-  g->buffers[g->index] = (OpenBuffer){buffer->address + (uint64_t)from, buffer->bytes - from};
+  *out = (OpenBuffer){buffer->address + (uint64_t)from, buffer->bytes - from};
+  return true;
+}
+
+static void give_same(ArgGiver *g, const char *arg) {
+  OpenBuffer same;
+  if (!read_same(g, arg, &same) || !takes_pointer(g, arg)) return;
+  set_pointer(g, same.address);
+  g->buffers[g->index] = same;
 }
 
 static void give_file(ArgGiver *g, const char *arg) {
@@ -359,28 +318,56 @@ static const PtxParamType *element_type(const ArgGiver *g, const TmaBox *box) {
 }
 
 // tma:shape=512x256,box=64x64,swizzle=128B,type=f16: a tensor of its own, random, and its map.
-static void give_tensor(ArgGiver *g, const char *arg) {
+static bool read_tensor(ArgGiver *g, const char *arg, unsigned char map[MAP_BYTES]) {
   TmaBox box;
-  if (g->kernel->params[g->index].bytes != 128) {
-    say(g, arg, "a tensor map, but the parameter does not have 128 bytes");
-    return;
-  }
-  if (!tma_box_parse(g->arena, arg + 4, &box, g->diags) || !tma_box_check(&box, g->diags)) return;
+  if (!tma_box_parse(g->arena, arg + 4, &box, g->diags) || !tma_box_check(&box, g->diags))
+    return false;
   if (box.shape[0] == 0) {
     say(g, arg, "shape=… is missing: the size of the tensor");
-    return;
+    return false;
   }
   const int last = box.rank - 1;
   const int64_t bytes = last ? box.shape[last] * box.stride[last] : box.shape[0] * box.elem_bytes;
   if (bytes > (1ll << 31)) {
     say(g, arg, "expected a tensor of at most 2^31 bytes");
-    return;
+    return false;
   }
-  unsigned char map[128];
+  const PtxParamType *of_parameter = g->type;
   g->type = element_type(g, &box);
   const uint64_t address = give_random(g, bytes);
-  if (ptx_machine_tensor(g->machine, &box, address, map, g->diags))
+  g->type = of_parameter;
+  return ptx_machine_tensor(g->machine, &box, address, map, g->diags);
+}
+
+static void give_tensor(ArgGiver *g, const char *arg) {
+  unsigned char map[MAP_BYTES];
+  if (g->kernel->params[g->index].bytes != MAP_BYTES)
+    say(g, arg, "a tensor map, but the parameter does not have 128 bytes");
+  else if (read_tensor(g, arg, map))
     ptx_machine_param(g->machine, g->index, map, sizeof map);
+}
+
+// mem:tma:shape=…: a map that lies in memory.
+static bool read_map_in_memory(ArgGiver *g, const char *arg, uint64_t *address) {
+  unsigned char map[MAP_BYTES];
+  if (!read_tensor(g, arg + 4, map)) return false;
+  *address = give_buffer(g, MAP_BYTES, map, PTX_CONTENT_GIVEN);
+  return true;
+}
+
+// The address that a pointer is given.
+static bool read_pointer(ArgGiver *g, const char *arg, uint64_t *address) {
+  OpenBuffer same;
+  if (str_starts(arg, "mem:tma:")) return read_map_in_memory(g, arg, address);
+  if (str_starts(arg, "mem:")) return read_memory(g, arg, address);
+  if (!read_same(g, arg, &same)) return false;
+  *address = same.address;
+  return true;
+}
+
+static void give_memory(ArgGiver *g, const char *arg) {
+  uint64_t address = 0;
+  if (takes_pointer(g, arg) && read_pointer(g, arg, &address)) set_pointer(g, address);
 }
 
 static int hex_digit(char c) {
@@ -398,8 +385,9 @@ static bool put_piece(ArgGiver *g, const char *piece, unsigned char *bytes, int6
   const char *value = end + 1;
   uint64_t bits = 0;
   int64_t size = 4;
-  if (str_starts(value, "mem:")) {
-    if (!read_memory(g, value, &bits)) return false;
+  if (str_starts(value, "tma:")) return n - at >= MAP_BYTES && read_tensor(g, value, bytes + at);
+  if (str_starts(value, "mem:") || str_starts(value, "same:")) {
+    if (!read_pointer(g, value, &bits)) return false;
     size = 8;
   } else {
     const char *colon = strchr(value, ':');
@@ -418,6 +406,17 @@ static bool put_piece(ArgGiver *g, const char *piece, unsigned char *bytes, int6
   return true;
 }
 
+// A piece ends where the next one's offset begins: a map has commas of its own.
+static size_t piece_length(const char *piece) {
+  const char *end = piece;
+  while (*(end += strcspn(end, ","))) {
+    const size_t digits = strspn(end + 1, "0123456789");
+    if (digits && end[1 + digits] == '=') break;
+    end++;
+  }
+  return (size_t)(end - piece);
+}
+
 // bytes:56,0=mem:16384,16=64: what no piece names is zero.
 static void give_pieces(ArgGiver *g, const char *arg) {
   const int64_t wanted = g->kernel->params[g->index].bytes;
@@ -425,7 +424,7 @@ static void give_pieces(ArgGiver *g, const char *arg) {
   char *end = NULL;
   bool ok = strtoll(arg + 6, &end, 10) == wanted;
   for (const char *at = end; ok && *at;) {
-    const size_t n = strcspn(++at, ",");
+    const size_t n = piece_length(++at);
     ok = put_piece(g, arena_strndup(g->arena, at, n), bytes, wanted);
     at += n;
   }
@@ -434,8 +433,8 @@ static void give_pieces(ArgGiver *g, const char *arg) {
   else
     say(g, arg,
         arena_printf(g->arena,
-                     "expected bytes:%lld,OFFSET=VALUE,…: a value is a number, TYPE:NUMBER or "
-                     "mem:BYTES",
+                     "expected bytes:%lld,OFFSET=VALUE,…: a value is a number, TYPE:NUMBER, "
+                     "mem:BYTES, same:N or tma:…",
                      (long long)wanted));
 }
 
@@ -528,7 +527,15 @@ static void give_number(const ArgGiver *g, const char *arg) {
 const OpenBuffer *open_give_args(Arena *arena, PtxMachine *machine, const PtxModule *module,
                                  const PtxFunction *kernel, int n, const char *const *args,
                                  Diags *diags) {
-  const int before = diags->count;
+  const int before = diags->count, n_all = n;
+  const char **of_parameters = ARENA_ARRAY(arena, const char *, n + 1);
+  n = 0;
+  for (int i = 0; i < n_all; i++)
+    if (!open_is_symbol(args[i]))
+      of_parameters[n++] = args[i];
+    else if (!open_give_symbol(arena, machine, module, args[i], diags))
+      return NULL;
+  args = of_parameters;
   if (n != kernel->n_params) {
     diag_add(diags, "arg", "%s takes %d argument%s, %d %s given", ptx_signature_text(arena, kernel),
              kernel->n_params, plural_s(kernel->n_params), n, n == 1 ? "is" : "are");

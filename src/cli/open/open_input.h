@@ -46,6 +46,10 @@ typedef struct OpenBuffer {
 const OpenBuffer *open_give_args(Arena *arena, PtxMachine *machine, const PtxModule *module,
                                  const PtxFunction *kernel, int n, const char *const *args,
                                  Diags *diags);
+// symbol:NAME=file:PATH, which stands among the arguments and is none: a variable's contents.
+bool open_is_symbol(const char *arg);
+bool open_give_symbol(Arena *arena, PtxMachine *machine, const PtxModule *module, const char *arg,
+                      Diags *diags);
 
 // Whether the path is of a file that the program brings along: "example:sums.ptx".
 bool open_is_example(const char *path);

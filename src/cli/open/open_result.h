@@ -56,8 +56,10 @@ typedef struct OpenResult {
   PtxRecord *record;        // addresses; NULL: they were not kept
   const PtxPitch *slabs;    // that --slab names, as many as are given
   PtxArrays arrays;
-  const OpenCure *cures;   // [arrays.n]
-  bool detail;             // wanted in JSON
+  const OpenCure *cures;  // [arrays.n]
+  bool detail;            // wanted in JSON
+  const struct OpenLaunch *launches;
+  int n_launches;
   const SassResult *sass;  // NULL: there is none
   LineTable sass_lines;
 } OpenResult;

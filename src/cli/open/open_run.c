@@ -1,6 +1,8 @@
 // Request → text → kernel → machine → blocks → lines.
 #include "cli/open/open_run.h"
 
+#include <fnmatch.h>
+
 #include <stdio.h>
 #include <string.h>
 
@@ -22,12 +24,24 @@ static void say(const OpenRequest *request, const char *what) {
   if (request->detail) fprintf(stderr, "%s\n", what);
 }
 
+// A capsule holds one kernel, which may be named as record takes names.
+static const PtxFunction *recorded_kernel(const OpenRequest *request, const OpenResult *of,
+                                          Diags *diags) {
+  const char *kernel = of->text.capsule->kernel, *plain = ptx_plain_name(of->arena, kernel);
+  if (!request->kernel || fnmatch(request->kernel, kernel, 0) == 0 ||
+      fnmatch(request->kernel, plain, 0) == 0)
+    return ptx_module_kernel(of->module, kernel, diags);
+  diag_add(diags, "capsule", "--kernel %s: the capsule holds a launch of %s",
+           str_sanitise(of->arena, request->kernel), str_sanitise(of->arena, plain));
+  return NULL;
+}
+
 // The one that was recorded, or is asked for, else the only one, else that of the last time.
 static const PtxFunction *choose_kernel(Arena *arena, const OpenRequest *request,
                                         const OpenResult *of, Diags *diags) {
   const PtxModule *module = of->module;
   Diags others = diags_new(arena);
-  if (of->text.capsule) return ptx_module_kernel(module, of->text.capsule->kernel, diags);
+  if (of->text.capsule) return recorded_kernel(request, of, diags);
   if (request->kernel) return ptx_module_kernel(module, request->kernel, diags);
   const char *last = open_recall_kernel(arena, request->path);
   const PtxFunction *kernel = last ? ptx_module_kernel(module, last, &others) : NULL;
@@ -60,7 +74,10 @@ static int read_machine(const OpenRequest *request, OpenResult *r, Diags *diags)
 
 int open_read_kernel(Arena *arena, const OpenRequest *request, bool module_only, OpenResult *out,
                      Diags *diags) {
-  *out = (OpenResult){.arena = arena, .path = request->path};
+  *out = (OpenResult){.arena = arena,
+                      .path = request->path,
+                      .launches = request->launches,
+                      .n_launches = request->n_launches};
   say(request, "compiling");
   OpenRequest of_library = *request;
   OpenLibrary library;

@@ -35,6 +35,8 @@ const char *record_real_driver(Arena *arena);
 
 // A table on stderr: kernels, how they were launched, how often.
 void record_print_launches(Arena *arena, const RecordOutcome *outcome);
+// The same as rows.
+const struct OpenLaunch *record_launches(Arena *arena, const RecordOutcome *outcome, int *n);
 // For a line of a table: "void reduce<512, Op<…> >" of "void reduce<512, Op<bool, and_kernel>
 // >(Op)".
 const char *record_short_name(Arena *arena, const char *name);

@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "capsule/capsule.h"
 #include "cli/open/open_input.h"
+#include "cli/open/open_request.h"
 #include "ptx/module/ptx_module.h"
 
 // "add<float>(float*, int)" of "_Z3addIfEvPT_i"; the name itself where nothing here takes it apart.
@@ -49,34 +50,48 @@ static const char *extents(Arena *arena, const int32_t at[3]) {
   return arena_printf(arena, "%d", at[0]);
 }
 
-static int by_count(const void *a, const void *b) {
-  const SeenRow *x = *(const SeenRow *const *)a, *y = *(const SeenRow *const *)b;
-  return (x->count < y->count) - (x->count > y->count);
+static int by_times(const void *a, const void *b) {
+  const OpenLaunch *x = a, *y = b;
+  if (x->times != y->times) return (x->times < y->times) - (x->times > y->times);
+  const int names = strcmp(x->kernel, y->kernel);
+  return names ? names : (x->first > y->first) - (x->first < y->first);
+}
+
+const OpenLaunch *record_launches(Arena *arena, const RecordOutcome *outcome, int *n) {
+  const SeenTable *seen = outcome->seen;
+  OpenLaunch *out = ARENA_ARRAY(arena, OpenLaunch, SEEN_ROWS);
+  *n = 0;
+  for (int i = 0; seen && i < SEEN_ROWS; i++) {
+    const SeenRow *row = &seen->rows[i];
+    if (!row->taken) continue;
+    OpenLaunch *l = &out[(*n)++];
+    *l = (OpenLaunch){.kernel = str_line(arena, row->name),
+                      .title = record_short_name(arena, record_demangled(arena, row->name)),
+                      .note = row->note[0]   ? str_line(arena, row->note)
+                              : row->has_ptx ? NULL
+                                             : "its PTX was not found",
+                      .smem = row->smem,
+                      .times = (int64_t)row->count,
+                      .first = (int64_t)row->first};
+    memcpy(l->grid, row->grid, sizeof l->grid);
+    memcpy(l->block, row->block, sizeof l->block);
+    memcpy(l->cluster, row->cluster, sizeof l->cluster);
+  }
+  qsort(out, (size_t)*n, sizeof *out, by_times);
+  return out;
 }
 
 void record_print_launches(Arena *arena, const RecordOutcome *outcome) {
-  const SeenTable *seen = outcome->seen;
-  const SeenRow **rows = ARENA_ARRAY(arena, const SeenRow *, SEEN_ROWS);
   int n = 0;
-  for (int i = 0; seen && i < SEEN_ROWS; i++)
-    if (seen->rows[i].taken) rows[n++] = &seen->rows[i];
+  const OpenLaunch *row = record_launches(arena, outcome, &n);
   if (n == 0) return;
-  qsort(rows, (size_t)n, sizeof *rows, by_count);
   fprintf(stderr, "%9s  %-14s %-10s %-8s %8s  %s\n", "launches", "grid", "block", "cluster", "smem",
           "kernel");
-  for (int i = 0; i < n; i++) {
-    const SeenRow *row = rows[i];
-    fprintf(stderr, "%9" PRIu64 "  %-14s %-10s %-8s %8d  %s%s%s\n", row->count,
+  for (const OpenLaunch *end = row + n; row < end; row++)
+    fprintf(stderr, "%9" PRId64 "  %-14s %-10s %-8s %8d  %s%s%s\n", row->times,
             extents(arena, row->grid), extents(arena, row->block),
-            row->cluster[0] ? extents(arena, row->cluster) : "-", row->smem,
-            record_short_name(arena, record_demangled(arena, row->name)),
-            row->note[0]   ? ": "
-            : row->has_ptx ? ""
-                           : ": ",
-            row->note[0]   ? str_line(arena, row->note)
-            : row->has_ptx ? ""
-                           : "its PTX was not found");
-  }
+            row->cluster[0] ? extents(arena, row->cluster) : "-", row->smem, row->title,
+            row->note ? ": " : "", row->note ? row->note : "");
 }
 
 void record_print_capsule(Arena *arena, const char *path) {

@@ -231,13 +231,17 @@ const Expr *matrix_tile_corner(Arena *arena, const Access *access) {
   return access_offset(arena, &at);
 }
 
+int64_t matrix_tile_placed(const SmemDescriptor *descriptor, const MatrixTile *tile,
+                           int64_t offset) {
+  int64_t pattern = (int64_t)descriptor->base_offset << (CHUNK_BITS + PATTERN_SHIFT);
+  int64_t turns = 1 << (CHUNK_BITS + 2 * PATTERN_SHIFT);  // keeps the difference above 0
+  return matrix_tile_swizzled(tile, descriptor->start + offset - pattern + turns) + pattern - turns;
+}
+
 int64_t matrix_tile_address(const SmemDescriptor *descriptor, bool trans, int element_bytes,
                             int64_t row, int64_t k) {
-  MatrixTile tile = matrix_tile_decode(descriptor, trans);
-  int64_t pattern = (int64_t)descriptor->base_offset << (CHUNK_BITS + PATTERN_SHIFT);
-  int64_t address = descriptor->start + matrix_tile_offset(&tile, element_bytes, row, k);
-  int64_t turns = 1 << (CHUNK_BITS + 2 * PATTERN_SHIFT);  // keeps the difference above 0
-  return matrix_tile_swizzled(&tile, address - pattern + turns) + pattern - turns;
+  const MatrixTile tile = matrix_tile_decode(descriptor, trans);
+  return matrix_tile_placed(descriptor, &tile, matrix_tile_offset(&tile, element_bytes, row, k));
 }
 
 const char *matrix_tile_difference(Arena *arena, const TileShape *shape, const MatrixTile *said,

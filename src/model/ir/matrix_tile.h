@@ -60,6 +60,10 @@ const Expr *matrix_tile_corner(Arena *arena, const Access *access);
 // beginning of the pattern by as many lines of 128 bytes.
 int64_t matrix_tile_address(const SmemDescriptor *descriptor, bool trans, int element_bytes,
                             int64_t row, int64_t k);
+// The same of an element that lies so many bytes from the start address before the swizzle; `tile`
+// is what the descriptor says.
+int64_t matrix_tile_placed(const SmemDescriptor *descriptor, const MatrixTile *tile,
+                           int64_t offset);
 
 // A tile of an operand: M or N by K, in elements.
 typedef struct TileShape {

@@ -245,8 +245,7 @@ void ptx_start_cluster(PtxMachine *m, const int block[3]) {
   const size_t shared = (size_t)m->shared.size;
   memset(m->shared.bytes, 0, shared);
   memset(m->shared.state, 0, shared);
-  memset(m->shadow, 0, sizeof *m->shadow * shared);
-  memset(m->alike, true, shared / PTX_ALIKE + 1);
+  ptx_histories_start(m);
   memset(m->local.state, 0, (size_t)m->local.size);
   m->n_mbarriers = 0;
   m->alive = m->n_threads * m->n_blocks;

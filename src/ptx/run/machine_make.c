@@ -232,8 +232,7 @@ static bool make_memory(PtxMachine *m, Diags *diags) {
   m->smem_stride = round_up(m->smem + 16, 1024);
   if (m->reserved_bytes) m->smem_stride = m->reserved + 2 * RESERVED_BYTES;
   m->shared = ptx_plane(m->arena, m->smem_stride * m->n_blocks);
-  m->shadow = ARENA_ARRAY(m->arena, PtxShadow, m->shared.size + PTX_ALIKE);
-  m->alike = ARENA_ARRAY(m->arena, bool, m->shared.size / PTX_ALIKE + 1);
+  ptx_histories_make(m);
   m->local_bytes = round_up(m->module->local_bytes, 16);
   const int64_t threads = (int64_t)m->n_warps * PTX_LANES;
   if (m->local_bytes * threads > (INT64_C(1) << 28)) {

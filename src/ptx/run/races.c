@@ -12,7 +12,9 @@
 // thread has waited for it, and bytes that a bulk copy brings have landed for those who know that
 // the phase of its mbarrier is over, the thread that began it no sooner than others.
 //
-// Sixteen bytes that are touched together, as most copies do, share the history of the first.
+// Sixteen bytes that are touched together, as most copies do, are a piece with one history; so are
+// pieces with the same touches: the tiles of a wgmma have thousands of pieces and two or three
+// histories. The history of most pieces of a tile therefore follows from that of the piece before.
 //
 // Bulk copies and wgmma go through the async proxy: what threads wrote must have been fenced for it
 // as well, by whoever knew of it, before they touch it (PTX ISA, 8.2 and 9.7.9.27), and what they
@@ -21,10 +23,14 @@
 //
 //   warp 0 writes in its tick 3 and arrives at a barrier, which is told of all in front of tick 4;
 //   warp 1 leaves the barrier with clock[0] = 4: ordered. A write in tick 4 would not be.
+#include "ptx/run/races.h"
+
 #include "ptx/run/run_orders.h"
 #include "ptx/run/run_sync.h"
 
 enum { GROUP_WARPS = 4 };
+// The number of a history: of a piece whose bytes have one each, of a piece that nobody touched.
+enum { APART, UNTOUCHED, FIRST_FREE };
 
 bool ptx_is_atomic(const PtxInst *i) {
   return ptx_has(i, PTX_MOD_relaxed) || ptx_has(i, PTX_MOD_acquire) || ptx_has(i, PTX_MOD_release);
@@ -50,15 +56,7 @@ void ptx_order_after(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t lanes
   ptx_acquire(m, w, lanes, m->released);
 }
 
-typedef struct Toucher {
-  PtxMachine *m;
-  PtxWarp *w;
-  int lane, thread;
-  int64_t offset;
-  bool async;  // through the async proxy
-  const PtxTouch *now;
-  int bytes;  // that a shadow stands for
-} Toucher;
+typedef PtxToucher Toucher;
 
 static void tell(const Toucher *by, PtxFindingKind kind, const PtxTouch *other) {
   PtxFinding *finding = ptx_find(by->m, by->w, kind, by->w->pc, other->pc, 1u << by->lane);
@@ -184,7 +182,7 @@ static bool are_atomic(const PtxMachine *m, const PtxTouch *a, const PtxTouch *b
 
 // Holds a touch against an earlier one; true when it is fine.
 static bool check(const Toucher *by, const PtxTouch *earlier, bool same_value) {
-  if (earlier->clock == 0 || are_atomic(by->m, by->now, earlier)) return true;
+  if (earlier->clock == 0 || are_atomic(by->m, &by->now, earlier)) return true;
   uint32_t clock;
   int warp;
   if (on_its_way(by, earlier, &clock, &warp)) {
@@ -208,20 +206,24 @@ static void note_read(PtxShadow *shadow, const PtxTouch *now) {
 }
 
 static bool only_reads(const Toucher *by) {
-  const PtxTouchKind kind = by->now->kind;
+  const PtxTouchKind kind = by->now.kind;
   return kind == PTX_READS || kind == PTX_ATOMIC_READS || (by->async && kind != PTX_LANDS);
 }
 
-static void touch_byte(Toucher *by, PtxShadow *shadow, const PtxTouch *now, bool same_value) {
+// True: nothing was found.
+static bool touch_byte(const Toucher *by, PtxShadow *shadow, bool same_value) {
   if (only_reads(by)) {
-    check(by, &shadow->write, false);
-    note_read(shadow, now);
-    return;
+    const bool fine = check(by, &shadow->write, false);
+    note_read(shadow, &by->now);
+    return fine;
   }
-  check(by, &shadow->write, same_value);
-  if (check(by, &shadow->read, same_value)) check(by, &shadow->other_read, same_value);
-  shadow->write = *now;
+  bool fine = check(by, &shadow->write, same_value);
+  const bool after_reads =
+      check(by, &shadow->read, same_value) && check(by, &shadow->other_read, same_value);
+  fine = fine && after_reads;
+  shadow->write = by->now;
   shadow->read.clock = shadow->other_read.clock = 0;
+  return fine;
 }
 
 static uint32_t group_now(const PtxWarp *w, int lane, PtxTouchKind kind) {
@@ -230,42 +232,113 @@ static uint32_t group_now(const PtxWarp *w, int lane, PtxTouchKind kind) {
   return kind == PTX_SENDS ? w->groups->sends[lane].closed : w->groups->copies[lane].closed;
 }
 
-// Bytes one by one; those of a piece of 16 that had one history have their own from now on.
-static void touch_each(Toucher *by, int bytes, const unsigned char *values) {
+// ---- histories ----------------------------------------------------------------------------------
+
+// A history for each piece, and one in the making.
+void ptx_histories_make(PtxMachine *m) {
+  PtxHistories *h = &m->histories;
+  h->n_pieces = m->shared.size / PTX_PIECE + 1;
+  h->of = ARENA_ARRAY(m->arena, uint32_t, h->n_pieces);
+  h->history = ARENA_ARRAY(m->arena, PtxHistory, h->n_pieces + FIRST_FREE + 1);
+  h->byte = ARENA_ARRAY(m->arena, PtxShadow, h->n_pieces * PTX_PIECE);
+}
+
+void ptx_histories_start(PtxMachine *m) {
+  PtxHistories *h = &m->histories;
+  for (int64_t i = 0; i < h->n_pieces; i++) h->of[i] = UNTOUCHED;
+  h->history[UNTOUCHED] = (PtxHistory){.pieces = h->n_pieces};
+  h->n = FIRST_FREE;
+  h->free = 0;
+}
+
+static uint32_t history_new(PtxHistories *h, const PtxShadow *shadow) {
+  uint32_t id = h->free;
+  if (id)
+    h->free = h->history[id].next;
+  else
+    id = h->n++;
+  h->history[id] = (PtxHistory){.shadow = *shadow};
+  return id;
+}
+
+// A history is another one from now on.
+static void forget(Toucher *by, uint32_t id) {
+  for (int i = 0; by->turn && i < PTX_TURNS; i++)
+    if (by->turn[i].from == id || by->turn[i].to == id) by->turn[i].from = APART;
+}
+
+// The piece has that history from now on, and nobody may have its former one.
+static void history_set(PtxHistories *h, Toucher *by, int64_t piece, uint32_t id) {
+  const uint32_t before = h->of[piece];
+  h->of[piece] = id;
+  if (id) h->history[id].pieces++;
+  if (!before || --h->history[before].pieces) return;
+  h->history[before].next = h->free;
+  h->free = before;
+  forget(by, before);
+}
+
+// Bytes one by one; those of a piece that had one history have their own from now on.
+static bool touch_each(Toucher *by, int bytes, const unsigned char *values) {
   PtxMachine *m = by->m;
-  bool *alike = &m->alike[by->offset / PTX_ALIKE];
-  PtxShadow *piece = &m->shadow[by->offset / PTX_ALIKE * PTX_ALIKE];
-  for (int i = 1; *alike && i < PTX_ALIKE; i++) piece[i] = piece[0];
-  *alike = false;
+  PtxHistories *h = &m->histories;
+  const int64_t piece = by->offset / PTX_PIECE;
+  const uint32_t id = h->of[piece];
+  for (int i = 0; id != APART && i < PTX_PIECE; i++)
+    h->byte[piece * PTX_PIECE + i] = h->history[id].shadow;
+  if (id != APART) history_set(h, by, piece, APART);
+  bool fine = true;
   for (int byte = 0; byte < bytes; byte++, by->offset++) {
     const bool same = values && m->shared.bytes[by->offset] == values[byte];
-    touch_byte(by, &m->shadow[by->offset], by->now, same);
+    fine = touch_byte(by, &h->byte[by->offset], same) && fine;
   }
+  return fine;
 }
 
-// A whole piece of 16 bytes. Behind a write they have one history.
+// Behind a write all bytes of a piece have one history.
+static void touch_piece_apart(Toucher *by, int64_t piece, const unsigned char *values) {
+  PtxHistories *h = &by->m->histories;
+  touch_each(by, PTX_PIECE, values);
+  if (!only_reads(by)) history_set(h, by, piece, history_new(h, &h->byte[piece * PTX_PIECE]));
+}
+
+// The history of a piece alone is changed where it is. Whether the next piece with the history that
+// this one had gets the same one depends on whether anything was found, and on what was written.
 static void touch_piece(Toucher *by, const unsigned char *values) {
-  PtxMachine *m = by->m;
-  bool *alike = &m->alike[by->offset / PTX_ALIKE];
-  if (!*alike) {
-    touch_each(by, PTX_ALIKE, values);
-    *alike = !only_reads(by);
+  PtxHistories *h = &by->m->histories;
+  const int64_t piece = by->offset / PTX_PIECE;
+  const uint32_t id = h->of[piece];
+  if (id == APART) {
+    touch_piece_apart(by, piece, values);
     return;
   }
-  const bool same = values && memcmp(&m->shared.bytes[by->offset], values, PTX_ALIKE) == 0;
-  by->bytes = PTX_ALIKE;
-  touch_byte(by, &m->shadow[by->offset], by->now, same);
+  PtxTurn *turn = by->turn ? &by->turn[id % PTX_TURNS] : NULL;
+  if (turn && id == turn->from) {
+    history_set(h, by, piece, turn->to);
+    by->offset += PTX_PIECE;
+    return;
+  }
+  const bool same = values && memcmp(&by->m->shared.bytes[by->offset], values, PTX_PIECE) == 0;
+  by->bytes = PTX_PIECE;
+  const bool alone = h->history[id].pieces == 1;
+  const uint32_t next = alone ? id : history_new(h, &h->history[id].shadow);
+  const bool fine = touch_byte(by, &h->history[next].shadow, same);
   by->bytes = 1;
-  by->offset += PTX_ALIKE;
+  by->offset += PTX_PIECE;
+  if (alone) {
+    forget(by, id);
+    return;
+  }
+  history_set(h, by, piece, next);
+  if (turn && fine && !same) *turn = (PtxTurn){id, next};
 }
 
-static void touch_bytes(Toucher *by, const PtxTouch *now, int bytes, const unsigned char *values) {
-  by->now = now;
-  by->bytes = 1;
+void ptx_touch_bytes(PtxToucher *by, int64_t offset, int bytes, const unsigned char *values) {
+  by->offset = offset;
   while (bytes > 0) {
-    const int begin = (int)(by->offset % PTX_ALIKE), room = PTX_ALIKE - begin,
+    const int begin = (int)(by->offset % PTX_PIECE), room = PTX_PIECE - begin,
               n = bytes < room ? bytes : room;
-    if (n == PTX_ALIKE)
+    if (n == PTX_PIECE)
       touch_piece(by, values);
     else
       touch_each(by, n, values);
@@ -274,29 +347,40 @@ static void touch_bytes(Toucher *by, const PtxTouch *now, int bytes, const unsig
   }
 }
 
+PtxToucher ptx_toucher(PtxMachine *m, PtxWarp *w, int lane, PtxTouchKind kind) {
+  const int thread = ptx_thread(w, lane);
+  return (PtxToucher){.m = m,
+                      .w = w,
+                      .lane = lane,
+                      .thread = thread,
+                      .async = is_async(m, w->pc, kind),
+                      .bytes = 1,
+                      .now = {.clock = w->clock[w->index],
+                              .epoch = w->lane_epoch[lane],
+                              .pc = w->pc,
+                              .thread = (uint16_t)thread,
+                              .kind = (uint8_t)kind,
+                              .group = group_now(w, lane, kind)}};
+}
+
+PtxToucher ptx_toucher_landing(PtxMachine *m, PtxWarp *w, int lane, const PtxMbarrier *mbarrier) {
+  const OrderMbar *of = mbarrier->order;
+  PtxToucher by = ptx_toucher(m, w, lane, PTX_LANDS);
+  by.now.epoch = of->phases.first + of->phases.phase;
+  by.now.group = (uint32_t)of->party;
+  return by;
+}
+
 void ptx_touch(PtxMachine *m, PtxWarp *w, int lane, int64_t offset, int bytes, PtxTouchKind kind,
                const unsigned char *values) {
-  Toucher by = {m, w, lane, ptx_thread(w, lane), offset, is_async(m, w->pc, kind), NULL, 1};
-  const PtxTouch now = {.clock = w->clock[w->index],
-                        .epoch = w->lane_epoch[lane],
-                        .pc = w->pc,
-                        .thread = (uint16_t)by.thread,
-                        .kind = (uint8_t)kind,
-                        .group = group_now(w, lane, kind)};
-  touch_bytes(&by, &now, bytes, values);
+  PtxToucher by = ptx_toucher(m, w, lane, kind);
+  ptx_touch_bytes(&by, offset, bytes, values);
   ptx_orders_touch(m, w, offset, bytes, kind);
 }
 
 void ptx_touch_landing(PtxMachine *m, PtxWarp *w, int lane, int64_t offset, int bytes,
                        const unsigned char *values, const PtxMbarrier *mbarrier) {
-  const OrderMbar *of = mbarrier->order;
-  Toucher by = {m, w, lane, ptx_thread(w, lane), offset, is_async(m, w->pc, PTX_LANDS), NULL, 1};
-  const PtxTouch now = {.clock = w->clock[w->index],
-                        .epoch = of->phases.first + of->phases.phase,
-                        .pc = w->pc,
-                        .thread = (uint16_t)by.thread,
-                        .kind = PTX_LANDS,
-                        .group = (uint32_t)of->party};
-  touch_bytes(&by, &now, bytes, values);
+  PtxToucher by = ptx_toucher_landing(m, w, lane, mbarrier);
+  ptx_touch_bytes(&by, offset, bytes, values);
   ptx_orders_lands(m, w, offset, bytes);
 }

@@ -215,10 +215,25 @@ typedef struct PtxTouch {
   uint32_t group;  // of a cp.async, wgmma, tcgen05.mma or bulk copy; of what lands: the party
 } PtxTouch;
 
-enum { PTX_ALIKE = 16 };
 typedef struct PtxShadow {
   PtxTouch write, read, other_read;
 } PtxShadow;
+
+// Shared memory in pieces of 16 bytes. All bytes of a piece have one history, which other pieces
+// may have, too; or, its number is 0, each byte has its own.
+enum { PTX_PIECE = 16 };
+typedef struct PtxHistory {
+  PtxShadow shadow;
+  int64_t pieces;  // that have it
+  uint32_t next;   // of those that no piece has
+} PtxHistory;
+typedef struct PtxHistories {
+  int64_t n_pieces;
+  uint32_t *of;  // [piece]
+  PtxHistory *history;
+  uint32_t n, free;  // used so far; the first that no piece has, 0: none
+  PtxShadow *byte;
+} PtxHistories;
 
 // Where the shared variables of a kernel lie, and where they end.
 typedef struct PtxSharedPlace {
@@ -256,8 +271,7 @@ struct PtxMachine {
   struct PtxProduct *product_plans;  // of tcgen05.mma, by instruction descriptor
   int64_t n_tensors;
   uint64_t next_buffer;
-  PtxShadow *shadow;  // of shared memory
-  bool *alike;        // by 16 bytes of it: they have one history, that of the first
+  PtxHistories histories;  // of shared memory
   PtxBarrier cluster_barrier;
   uint32_t *cluster_over;  // what those who pass it know
   uint32_t *released;      // what stores and atomics that release told of
@@ -448,6 +462,9 @@ PtxMachine *ptx_machine_beside(PtxMachine *m);
 
 // ---- races.c ------------------------------------------------------------------------------------
 
+void ptx_histories_make(PtxMachine *m);
+// Takes all bytes for untouched.
+void ptx_histories_start(PtxMachine *m);
 // Bytes [offset, offset + bytes) of the cluster's shared memory are touched by a lane; `values` is
 // what a write puts there.
 void ptx_touch(PtxMachine *m, PtxWarp *w, int lane, int64_t offset, int bytes, PtxTouchKind kind,

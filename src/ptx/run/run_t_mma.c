@@ -13,6 +13,7 @@
 #include "banks/layouts/instruction_descriptor.h"
 #include "base/str.h"
 #include "ptx/module/float_format.h"
+#include "ptx/module/multiply.h"
 #include "ptx/run/mma.h"
 #include "ptx/run/run_access.h"
 #include "ptx/run/run_sync.h"
@@ -133,9 +134,10 @@ typedef struct Asked {
   uint32_t lane;
   int column;  // of D
   bool adds;
-  double scale;                                      // of D as it was
-  const PtxGroup *disabled;                          // NULL: no mask
-  double b[K_MAX * N_MAX], a[K_MAX * TENSOR_LANES];  // [k][row]
+  double scale;              // of D as it was
+  const PtxGroup *disabled;  // NULL: no mask
+  // [col][k], [k][row], [col][row]
+  double b[K_MAX * N_MAX], a[K_MAX * TENSOR_LANES], d[N_MAX * TENSOR_LANES];
 } Asked;
 
 static uint64_t number(const Asked *q, int group) {
@@ -150,7 +152,10 @@ static int pred_group(const PtxInst *i) {
   return -1;
 }
 
-static bool read_tile(Asked *q, int operand, int rank, int rows, int k, double *out) {
+// Elements from `out` on, so many steps apart.
+static bool read_tile(Asked *q, int operand, int rank, int rows, int k, PtxTileSteps to,
+                      double *out) {
+  static _Thread_local double as_read[K_MAX * N_MAX];
   const struct PtxProduct *p = q->p;
   const PtxTile tile = {.descriptor = smem_descriptor_decode(number(q, 1 + operand), ARCH),
                         .trans = p->trans[operand],
@@ -159,10 +164,16 @@ static bool read_tile(Asked *q, int operand, int rank, int rows, int k, double *
                         .k = k,
                         .element_bytes = p->element_bytes[operand],
                         .type = p->type[operand] ? p->type[operand] : PTX_U8};
-  if (tile.descriptor.swizzle) return ptx_tile_read(q->m, q->w, (int)q->lane, &tile, PTX_ASKS, out);
-  ptx_stop(q->m, q->w, PTX_FINDING_NOT_RUN, 1u << q->lane,
-           "a descriptor with an undefined swizzle");
-  return false;
+  if (!tile.descriptor.swizzle) {
+    ptx_stop(q->m, q->w, PTX_FINDING_NOT_RUN, 1u << q->lane,
+             "a descriptor with an undefined swizzle");
+    return false;
+  }
+  if (!ptx_tile_read(q->m, q->w, (int)q->lane, &tile, PTX_ASKS, as_read)) return false;
+  const PtxTileSteps from = ptx_tile_steps(&tile);
+  for (int row = 0; row < rows; row++)
+    for (int e = 0; e < k; e++) out[row * to.row + e * to.k] = as_read[row * from.row + e * from.k];
+  return true;
 }
 
 // A of one CTA out of its tensor memory: row r in lane r, elements side by side in columns.
@@ -190,21 +201,17 @@ static bool read_a_columns(Asked *q, PtxBlock *block) {
 
 static bool read_a(Asked *q, PtxBlock *block) {
   if (q->i->groups[1].kind == PTX_GROUP_ADDRESS) return read_a_columns(q, block);
-  return read_tile(q, 0, block->rank, rows_of(q->p), q->p->k, q->a);
+  const int rows = rows_of(q->p);
+  return read_tile(q, 0, block->rank, rows, q->p->k, (PtxTileSteps){1, rows}, q->a);
 }
 
 // All columns of B: of a pair each CTA has half of them.
 static bool read_b(Asked *q, const PtxBlock *first) {
-  static _Thread_local double half[K_MAX * N_MAX];
   const struct PtxProduct *p = q->p;
-  const int k = p->is_sparse ? 2 * p->k : p->k;
-  if (!p->pair) return read_tile(q, 1, first->rank, p->n, k, q->b);
-  const int n = p->n / 2;
-  for (int cta = 0; cta < 2; cta++) {
-    if (!read_tile(q, 1, first->rank + cta, n, k, half)) return false;
-    for (int at = 0; at < k; at++)
-      memcpy(&q->b[at * p->n + cta * n], &half[at * n], sizeof *half * (size_t)n);
-  }
+  const int k = p->is_sparse ? 2 * p->k : p->k, ctas = p->pair ? 2 : 1, n = p->n / ctas;
+  for (int cta = 0; cta < ctas; cta++)
+    if (!read_tile(q, 1, first->rank + cta, n, k, (PtxTileSteps){k, 1}, &q->b[cta * n * k]))
+      return false;
   return true;
 }
 
@@ -217,25 +224,37 @@ static uint32_t disabled(const Asked *q, int cta, int quarter) {
   return (uint32_t)ptx_lanes(q->m, q->w, q->disabled, word)[q->lane];
 }
 
-static void add_row(Asked *q, PtxTmem *tmem, int row, int cta) {
+static void take_sums(Asked *q, const PtxTmem *tmem, int rows) {
+  const struct PtxProduct *p = q->p;
+  for (int n = 0; n < p->n; n++)
+    for (int row = 0; row < rows; row++) {
+      const uint64_t bits = tmem->bits[lane_of(p, row, n)][q->column + n % columns_of(p)];
+      q->d[n * rows + row] = q->adds ? ptx_type_value(p->d, bits) * q->scale : 0;
+    }
+}
+
+static void put_sums(Asked *q, PtxTmem *tmem, int rows, int cta) {
+  const struct PtxProduct *p = q->p;
+  for (int n = 0; n < p->n; n++)
+    for (int row = 0; row < rows; row++) {
+      const int lane = lane_of(p, row, n), column = q->column + n % columns_of(p);
+      if (disabled(q, cta, lane / PTX_LANES) >> lane % PTX_LANES & 1) continue;
+      tmem->bits[lane][column] =
+          p->unknown ? 0 : (uint32_t)ptx_mma_bits(q->i, p->d, q->d[n * rows + row]);
+      tmem->unknown[lane][column] =
+          p->unknown || q->w->doubt || (q->adds && tmem->unknown[lane][column]);
+    }
+}
+
+static void multiply(Asked *q, PtxTmem *tmem, int cta) {
   const struct PtxProduct *p = q->p;
   const int rows = rows_of(p);
-  double d[N_MAX];
-  for (int n = 0; n < p->n; n++) {
-    const int lane = lane_of(p, row, n), column = q->column + n % columns_of(p);
-    d[n] = q->adds && !p->unknown ? ptx_type_value(p->d, tmem->bits[lane][column]) * q->scale : 0;
+  if (!p->unknown) {
+    take_sums(q, tmem, rows);
+    for (int e = 0; p->sign < 0 && e < p->k * rows; e++) q->a[e] = -q->a[e];
+    ptx_multiply(&(PtxFactors){rows, p->n, p->k, q->a, q->b, p->k, 1, false}, q->d);
   }
-  for (int k = 0; k < p->k && !p->unknown; k++) {
-    const double x = p->sign * q->a[k * rows + row];
-    for (int n = 0; n < p->n; n++) d[n] += x * q->b[k * p->n + n];
-  }
-  for (int n = 0; n < p->n; n++) {
-    const int lane = lane_of(p, row, n), column = q->column + n % columns_of(p);
-    if (disabled(q, cta, lane / PTX_LANES) >> lane % PTX_LANES & 1) continue;
-    tmem->bits[lane][column] = p->unknown ? 0 : (uint32_t)ptx_mma_bits(q->i, p->d, d[n]);
-    tmem->unknown[lane][column] =
-        p->unknown || q->w->doubt || (q->adds && tmem->unknown[lane][column]);
-  }
+  put_sums(q, tmem, rows, cta);
 }
 
 static bool add_products(Asked *q, PtxBlock *block, int cta) {
@@ -250,7 +269,7 @@ static bool add_products(Asked *q, PtxBlock *block, int cta) {
     if (disabled(q, cta, quarter) == ~0u) reach.quarters &= ~(1u << quarter);
   if (q->adds) ptx_tmem_read(q->m, q->w, q->lane, &reach);
   ptx_tmem_write(q->m, q->w, q->lane, &reach);
-  for (int row = 0; row < rows_of(p); row++) add_row(q, block->tmem, row, cta);
+  multiply(q, block->tmem, cta);
   return true;
 }
 

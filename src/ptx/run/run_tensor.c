@@ -5,7 +5,10 @@
 // recorded ones, or bytes made here, which hold its number. A box is copied where it is issued, as
 // other bulk copies are (run_bulk.c).
 #include "base/str.h"
+#include "base/whole.h"
+#include "ptx/run/races.h"
 #include "ptx/run/run_access.h"
+#include "ptx/run/run_orders.h"
 #include "ptx/run/run_sync.h"
 
 enum { CHUNK = 16, MAP_BYTES = PTX_MAP_BYTES };
@@ -62,7 +65,16 @@ typedef struct Box {
   PtxModifier logic;  // of a reduction
   PtxType type;
   const PtxMbarrier *mbarrier;  // that is told of it
+  PtxToucher by;
 } Box;
+
+// The part of a row of the box that lies in the tensor: `n` elements from `first` on.
+typedef struct BoxRow {
+  bool inside;
+  uint64_t address;  // of element 0 of the tensor's row
+  int64_t first, n;
+  PtxPlace place;  // of all of them; NULL: some lie nowhere
+} BoxRow;
 
 // The address of the first element of a row of the box, before its innermost coordinate; false when
 // the row lies outside of the tensor.
@@ -80,13 +92,41 @@ static bool row_address(const Box *b, int64_t row, uint64_t *address) {
   return true;
 }
 
-// *unknown: of a store, whether the element is; of a load it is found out.
-static bool copy_element(const Box *b, uint64_t row_at, int64_t index, unsigned char *bytes,
+static BoxRow take_row(const Box *b, int64_t row) {
+  const TmaBox *box = &b->tensor->box;
+  BoxRow r = {0};
+  if (!row_address(b, row, &r.address)) return r;
+  r.inside = true;
+  r.first = max64(b->start[0], 0);
+  r.n = min64(b->start[0] + b->tensor->layout->slab.row_bytes / box->elem_bytes, box->shape[0]) -
+        r.first;
+  if (r.n <= 0) return r;
+  PtxSpace space = PTX_SPACE_GLOBAL;
+  r.place = ptx_place(b->m, 0, &space, r.address + (uint64_t)(r.first * box->elem_bytes),
+                      r.n * box->elem_bytes);
+  return r;
+}
+
+// Between `values` and global memory. *unknown: of a store, whether they are; of a load it is found
+// out.
+static void move_bytes(const Box *b, const PtxPlace *place, int bytes, unsigned char *values,
+                       bool *unknown) {
+  const bool is_unknown = ptx_place_is_unknown(b->m, place, PTX_SPACE_GLOBAL, bytes);
+  if (!b->is_store) *unknown |= is_unknown;
+  if (b->reduces)
+    ptx_atomic_bytes(b->logic, b->type, place->bytes, values, bytes);
+  else
+    memcpy(b->is_store ? place->bytes : values, b->is_store ? values : place->bytes, (size_t)bytes);
+  if (b->is_store) ptx_mark_written(place, bytes, true);
+  if (b->is_store && (*unknown || (b->reduces && is_unknown))) ptx_mark_unknown(place, bytes);
+}
+
+static bool move_element(const Box *b, const BoxRow *row, int64_t index, unsigned char *bytes,
                          bool *unknown) {
   const TmaBox *box = &b->tensor->box;
   if (index < 0 || index >= box->shape[0]) return true;
   PtxSpace space = PTX_SPACE_GLOBAL;
-  const uint64_t address = row_at + (uint64_t)(index * box->elem_bytes);
+  const uint64_t address = row->address + (uint64_t)(index * box->elem_bytes);
   const PtxPlace place = ptx_place(b->m, 0, &space, address, box->elem_bytes);
   if (!place.bytes) {
     PtxFinding *f = ptx_find(b->m, b->w, PTX_FINDING_OUT_OF_BOUNDS, b->w->pc, -1, 1u << b->lane);
@@ -96,49 +136,60 @@ static bool copy_element(const Box *b, uint64_t row_at, int64_t index, unsigned 
     b->m->stopped = true;
     return false;
   }
-  const bool is_unknown = ptx_place_is_unknown(b->m, &place, space, box->elem_bytes);
-  if (!b->is_store) *unknown |= is_unknown;
-  if (b->reduces)
-    ptx_atomic_bytes(b->logic, b->type, place.bytes, bytes, box->elem_bytes);
-  else
-    memcpy(b->is_store ? place.bytes : bytes, b->is_store ? bytes : place.bytes,
-           (size_t)box->elem_bytes);
-  if (b->is_store) ptx_mark_written(&place, box->elem_bytes, true);
-  if (b->is_store && (*unknown || (b->reduces && is_unknown)))
-    ptx_mark_unknown(&place, box->elem_bytes);
+  move_bytes(b, &place, box->elem_bytes, bytes, unknown);
+  return true;
+}
+
+// A row that lies in memory is moved by as many bytes as a chunk has of it; else each element says
+// for itself where it lies.
+static bool move_chunk(const Box *b, const BoxRow *row, int64_t byte, unsigned char *values,
+                       bool *unknown) {
+  const int64_t bytes = b->tensor->box.elem_bytes, index = b->start[0] + byte / bytes;
+  if (!row->place.bytes) {
+    for (int e = 0; row->inside && e < CHUNK; e += (int)bytes)
+      if (!move_element(b, row, index + e / bytes, values + e, unknown)) return false;
+    return true;
+  }
+  const int64_t from = max64(index, row->first),
+                n = min64(index + CHUNK / bytes, row->first + row->n) - from,
+                at = (from - row->first) * bytes;
+  const PtxPlace place = {row->place.bytes + at, row->place.state + at, row->place.offset + at};
+  if (n > 0) move_bytes(b, &place, (int)(n * bytes), values + (from - index) * bytes, unknown);
   return true;
 }
 
 // 16 bytes of a row, which no swizzle tears apart; outside of the tensor there are zeros.
-static bool copy_chunk(const Box *b, int64_t row, int64_t byte) {
-  const TmaBox *box = &b->tensor->box;
-  const int64_t at = tma_box_address(box, b->corner, row, byte);
+static bool copy_chunk(Box *b, const BoxRow *part, int64_t row, int64_t byte) {
+  const int64_t at = tma_box_address(&b->tensor->box, b->corner, row, byte);
   unsigned char *shared = b->m->shared.bytes + at, values[CHUNK] = {0};
   const PtxPlace there = {shared, b->m->shared.state + at, at};
   bool unknown = b->is_store && ptx_place_is_unknown(b->m, &there, PTX_SPACE_SHARED, CHUNK);
   if (b->is_store) {
     memcpy(values, shared, CHUNK);
-    ptx_touch(b->m, b->w, (int)b->lane, at, CHUNK, PTX_SENDS, NULL);
+    ptx_touch_piece(&b->by, at, NULL);
+    if (b->m->orders) ptx_orders_touch(b->m, b->w, at, CHUNK, PTX_SENDS);
   }
-  uint64_t row_at = 0;
-  if (row_address(b, row, &row_at))
-    for (int e = 0; e < CHUNK; e += box->elem_bytes)
-      if (!copy_element(b, row_at, b->start[0] + (byte + e) / box->elem_bytes, values + e,
-                        &unknown))
-        return false;
+  if (!move_chunk(b, part, byte, values, &unknown)) return false;
   if (b->is_store) return true;
-  ptx_touch_landing(b->m, b->w, (int)b->lane, at, CHUNK, values, b->mbarrier);
+  ptx_touch_piece(&b->by, at, values);
+  if (b->m->orders) ptx_orders_lands(b->m, b->w, at, CHUNK);
   memcpy(shared, values, CHUNK);
   memset(b->m->shared.state + at,
          PTX_BYTE_WRITTEN | PTX_BYTE_DATA | (unknown ? PTX_BYTE_UNKNOWN : 0), CHUNK);
   return true;
 }
 
-static bool copy_box(const Box *b) {
+static bool copy_box(Box *b) {
   const LayoutSlab *slab = &b->tensor->layout->slab;
-  for (int64_t row = 0; row < slab->rows; row++)
+  PtxTurn turns[PTX_TURNS] = {0};
+  b->by = b->is_store ? ptx_toucher(b->m, b->w, (int)b->lane, PTX_SENDS)
+                      : ptx_toucher_landing(b->m, b->w, (int)b->lane, b->mbarrier);
+  b->by.turn = turns;
+  for (int64_t row = 0; row < slab->rows; row++) {
+    const BoxRow part = take_row(b, row);
     for (int64_t byte = 0; byte < slab->row_bytes; byte += CHUNK)
-      if (!copy_chunk(b, row, byte)) return false;
+      if (!copy_chunk(b, &part, row, byte)) return false;
+  }
   b->m->events++;
   return true;
 }

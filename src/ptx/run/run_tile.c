@@ -1,61 +1,83 @@
 // Descriptor → elements of a tile, 16 bytes at a time, which no layout tears apart.
+//
+// Where a chunk lies before the swizzle is a sum of what its row adds and what its k adds.
 #include "ptx/run/run_tile.h"
 
 #include "model/ir/matrix_tile.h"
-#include "ptx/module/float_format.h"
+#include "ptx/module/multiply.h"
+#include "ptx/run/races.h"
+#include "ptx/run/run_orders.h"
 
-enum { CHUNK = 16 };
+enum { CHUNK = PTX_PIECE };
 #define EACH UINT64_C(0x0101010101010101)
 
-// A chunk begins at element (row, k); NULL after a finding that ends the block.
-static const unsigned char *take_chunk(PtxMachine *m, PtxWarp *w, int lane, const PtxTile *tile,
-                                       PtxTouchKind kind, int row, int k) {
-  int64_t at = matrix_tile_address(&tile->descriptor, tile->trans, tile->element_bytes,
-                                   tile->first_row + row, k);
+// A tile that is being read.
+typedef struct Reading {
+  PtxMachine *m;
+  PtxWarp *w;
+  const PtxTile *tile;
+  MatrixTile layout;
+  PtxTouchKind kind;
+  PtxToucher by;
+} Reading;
+
+static void tell_outside(const Reading *r, int64_t at) {
+  PtxFinding *f = ptx_find(r->m, r->w, PTX_FINDING_OUT_OF_BOUNDS, r->w->pc, -1, r->w->mask);
+  f->address = (uint64_t)at;
+  f->space = PTX_SPACE_SHARED;
+  f->bytes = CHUNK;
+  f->text = "by the descriptor of a tile";
+  r->m->stopped = true;
+}
+
+static void tell_unwritten(const Reading *r, int64_t at) {
+  PtxFinding *f = ptx_find(r->m, r->w, PTX_FINDING_UNWRITTEN, r->w->pc, -1, r->w->mask);
+  f->address = (uint64_t)ptx_smem_offset(r->m, at);
+  f->space = PTX_SPACE_SHARED;
+  f->bytes = CHUNK;
+}
+
+// A chunk that lies so far behind the start address; false after a finding that ends the block.
+static bool take_chunk(Reading *r, int64_t offset, unsigned char *out) {
+  PtxMachine *m = r->m;
+  int64_t at = matrix_tile_placed(&r->tile->descriptor, &r->layout, offset);
   if (at < 0 || at + CHUNK > m->smem) {
-    PtxFinding *f = ptx_find(m, w, PTX_FINDING_OUT_OF_BOUNDS, w->pc, -1, w->mask);
-    f->address = (uint64_t)at;
-    f->space = PTX_SPACE_SHARED;
-    f->bytes = CHUNK;
-    f->text = "by the descriptor of a tile";
-    m->stopped = true;
-    return NULL;
+    tell_outside(r, at);
+    return false;
   }
-  at += m->smem_stride * tile->rank;
-  ptx_touch(m, w, lane, at, CHUNK, kind, NULL);
+  at += m->smem_stride * r->tile->rank;
+  ptx_touch_piece(&r->by, at, NULL);
+  if (m->orders) ptx_orders_touch(m, r->w, at, CHUNK, r->kind);
   uint64_t known[CHUNK / 8];
   memcpy(known, m->shared.state + at, sizeof known);
   known[0] |= known[1];
-  if (known[0] & EACH * PTX_BYTE_UNKNOWN || m->blocks[tile->rank].unsure) ptx_doubt(m, w, ~0u);
-  if (!(known[0] & EACH * PTX_BYTE_WRITTEN)) {
-    PtxFinding *f = ptx_find(m, w, PTX_FINDING_UNWRITTEN, w->pc, -1, w->mask);
-    f->address = (uint64_t)ptx_smem_offset(m, at);
-    f->space = PTX_SPACE_SHARED;
-    f->bytes = CHUNK;
-  }
-  return m->shared.bytes + at;
-}
-
-static double element(const PtxTile *tile, const unsigned char *bytes) {
-  uint64_t bits = 0;
-  memcpy(&bits, bytes, (size_t)tile->element_bytes);
-  if (tile->type == PTX_F16) return (double)ptx_f16_value((uint16_t)bits);
-  if (tile->type == PTX_BF16) return (double)ptx_f32(bits << 16);
-  return ptx_type_value(tile->type, bits);
+  if (known[0] & EACH * PTX_BYTE_UNKNOWN || m->blocks[r->tile->rank].unsure)
+    ptx_doubt(m, r->w, ~0u);
+  if (!(known[0] & EACH * PTX_BYTE_WRITTEN)) tell_unwritten(r, at);
+  memcpy(out, m->shared.bytes + at, CHUNK);
+  return true;
 }
 
 bool ptx_tile_read(PtxMachine *m, PtxWarp *w, int lane, const PtxTile *tile, PtxTouchKind kind,
                    double *out) {
-  const int bytes = tile->element_bytes, per = CHUNK / bytes;
+  unsigned char bytes[PTX_TILE_ROWS * PTX_TILE_BYTES];
+  const int width = tile->element_bytes, per = CHUNK / width;
   const int row_step = tile->trans ? per : 1, k_step = tile->trans ? 1 : per;
-  for (int k = 0; k < tile->k; k += k_step)
-    for (int row = 0; row < tile->rows; row += row_step) {
-      const unsigned char *chunk = take_chunk(m, w, lane, tile, kind, row, k);
-      if (!chunk) return false;
-      for (int e = 0; e < per; e++) {
-        const int r = row + (tile->trans ? e : 0), c = k + (tile->trans ? 0 : e);
-        out[c * tile->rows + r] = element(tile, chunk + e * bytes);
-      }
-    }
+  const PtxTileSteps steps = ptx_tile_steps(tile);
+  Reading r = {m,    w,
+               tile, matrix_tile_decode(&tile->descriptor, tile->trans),
+               kind, ptx_toucher(m, w, lane, kind)};
+  PtxTurn turns[PTX_TURNS] = {0};
+  r.by.turn = turns;
+  int64_t of_row[PTX_TILE_ROWS];
+  for (int row = 0; row < tile->rows; row += row_step)
+    of_row[row] = matrix_tile_offset(&r.layout, width, tile->first_row + row, 0);
+  for (int k = 0; k < tile->k; k += k_step) {
+    const int64_t of_k = matrix_tile_offset(&r.layout, width, 0, k);
+    for (int row = 0; row < tile->rows; row += row_step)
+      if (!take_chunk(&r, of_row[row] + of_k, bytes + (row * steps.row + k * steps.k) * width))
+        return false;
+  }
+  ptx_elements(tile->type, bytes, tile->rows * tile->k, out);
   return true;
 }

@@ -3,6 +3,9 @@
 #include "banks/layouts/smem_descriptor.h"
 #include "ptx/run/run.h"
 
+// The largest operand: rows of M or N, and bytes of K, which a sparse product of tcgen05 has in B.
+enum { PTX_TILE_ROWS = 256, PTX_TILE_BYTES = 64 };
+
 typedef struct PtxTile {
   SmemDescriptor descriptor;  // that has a swizzle of a name
   bool trans;                 // M or N runs fastest
@@ -12,6 +15,15 @@ typedef struct PtxTile {
   PtxType type;
 } PtxTile;
 
-// Elements as [k][row], touched by a lane in that way; false after a finding that ends the block.
+// From one element to that of the next row, and of the next k.
+typedef struct PtxTileSteps {
+  int row, k;
+} PtxTileSteps;
+static inline PtxTileSteps ptx_tile_steps(const PtxTile *tile) {
+  return tile->trans ? (PtxTileSteps){1, tile->rows} : (PtxTileSteps){tile->k, 1};
+}
+
+// Elements in the order of memory, as ptx_tile_steps() has it, touched by a lane in that way; false
+// after a finding that ends the block.
 bool ptx_tile_read(PtxMachine *m, PtxWarp *w, int lane, const PtxTile *tile, PtxTouchKind kind,
                    double *out);

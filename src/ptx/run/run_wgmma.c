@@ -10,6 +10,7 @@
 #include "model/ir/matrix_tile.h"
 #include "order/order_words.h"
 #include "ptx/module/float_format.h"
+#include "ptx/module/multiply.h"
 #include "ptx/run/mma.h"
 #include "ptx/run/run_access.h"
 #include "ptx/run/run_orders.h"
@@ -18,19 +19,9 @@
 
 // ---- laid out -----------------------------------------------------------------------------------
 
-static bool lay_out(Arena *arena, PtxWgmmaSide *side, const Atom *atom, AtomOperand operand,
-                    const PtxGroup *group) {
-  const FragmentPacking packing = fragment_packing(atom, operand);
-  const FragmentMap map = fragment_map(atom, operand);
-  if (packing.n_registers != group->n) return false;
-  *side = (PtxWgmmaSide){packing.n_values, packing.per_register, packing.value_bits,
-                         arena_alloc(arena, sizeof *side->at * (size_t)packing.n_values)};
-  for (int v = 0; v < packing.n_values; v++)
-    for (int lane = 0; lane < PTX_LANES; lane++) {
-      const FragmentElement e = fragment_map_element(&map, lane, v);
-      side->at[v][lane] = (uint16_t)(e.row * map.cols + e.col);
-    }
-  return true;
+static bool lay_out(Arena *arena, PtxSide *side, const Atom *atom, AtomOperand operand,
+                    PtxType type, const PtxGroup *group) {
+  return ptx_side_plan(arena, side, atom, operand, type, group, 1, PTX_WGMMA_ROWS);
 }
 
 // The number of an operand that the text gives; `otherwise` where the operand is missing.
@@ -71,15 +62,15 @@ const PtxWgmma *ptx_wgmma_plan(Arena *arena, const PtxModule *module, const PtxI
   *plan = (PtxWgmma){.n = atom.n,
                      .k = atom.k,
                      .element_bytes = atom.bits / 8,
-                     .d_type = form->types[0],
                      .type = form->types[1],
                      .a_in_registers = in_registers,
                      .a_sign = (double)given(module, inst, 4, 1),
                      .b_sign = (double)given(module, inst, 5, 1),
                      .a_trans = !in_registers && given(module, inst, 6, 0),
                      .b_trans = given(module, inst, in_registers ? 6 : 7, 0)};
-  if (!lay_out(arena, &plan->d, &atom, ATOM_C, &inst->groups[0])) return NULL;
-  if (in_registers && !lay_out(arena, &plan->a, &atom, ATOM_A, &inst->groups[1])) return NULL;
+  if (!lay_out(arena, &plan->d, &atom, ATOM_C, form->types[0], &inst->groups[0])) return NULL;
+  if (in_registers && !lay_out(arena, &plan->a, &atom, ATOM_A, form->types[1], &inst->groups[1]))
+    return NULL;
   if ((plan->a_trans || plan->b_trans) && plan->element_bytes != 2) return NULL;
   *why = NULL;
   return plan;
@@ -101,47 +92,24 @@ static bool take_tile(PtxMachine *m, PtxWarp *w, const PtxInst *i, int group, bo
   return false;
 }
 
-// ---- registers ----------------------------------------------------------------------------------
-
-static void gather(const PtxMachine *m, PtxWarp *w, const PtxGroup *g, const PtxWgmmaSide *side,
-                   PtxType type, double *matrix) {
-  const uint64_t mask =
-      side->value_bits >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << side->value_bits) - 1;
-  for (int v = 0; v < side->n_values; v++) {
-    const uint64_t *R = ptx_lanes(m, w, g, v / side->per_register);
-    const int shift = v % side->per_register * side->value_bits;
-    for (int lane = 0; type == PTX_F32 && lane < PTX_LANES; lane++)
-      matrix[side->at[v][lane]] = (double)ptx_f32(R[lane]);
-    if (type == PTX_F32) continue;
-    for (int lane = 0; lane < PTX_LANES; lane++)
-      matrix[side->at[v][lane]] = ptx_type_value(type, R[lane] >> shift & mask);
-  }
-}
-
-static void scatter(const PtxMachine *m, PtxWarp *w, const PtxInst *i, const double *matrix) {
-  const PtxWgmmaSide *side = &i->wgmma->d;
-  for (int v = 0; v < side->n_values; v++) {
-    uint64_t *D = ptx_lanes(m, w, &i->groups[0], v / side->per_register);
-    const int part = v % side->per_register, shift = part * side->value_bits;
-    for (int lane = 0; lane < PTX_LANES; lane++) {
-      const uint64_t bits = ptx_mma_bits(i, i->wgmma->d_type, matrix[side->at[v][lane]]);
-      D[lane] = part == 0 ? bits : D[lane] | bits << shift;
-    }
-  }
-}
+// ---- operands -----------------------------------------------------------------------------------
 
 // Its 16 rows of A as [k][row].
 static bool read_a(PtxMachine *m, PtxWarp *w, const PtxInst *i, double *out) {
   const PtxWgmma *plan = i->wgmma;
+  if (plan->a_in_registers) {
+    ptx_side_read(m, w, &i->groups[1], &plan->a, out);
+    return true;
+  }
   PtxTile tile = {.first_row = w->in_block % PTX_WGMMA_WARPS * PTX_WGMMA_ROWS,
                   .rows = PTX_WGMMA_ROWS};
-  if (!plan->a_in_registers)
-    return take_tile(m, w, i, 1, plan->a_trans, &tile) &&
-           ptx_tile_read(m, w, 0, &tile, PTX_MULTIPLIES, out);
-  double rows[PTX_WGMMA_ROWS * PTX_WGMMA_K];
-  gather(m, w, &i->groups[1], &plan->a, plan->type, rows);
-  for (int row = 0; row < PTX_WGMMA_ROWS; row++)
-    for (int k = 0; k < plan->k; k++) out[k * PTX_WGMMA_ROWS + row] = rows[row * plan->k + k];
+  if (!take_tile(m, w, i, 1, plan->a_trans, &tile)) return false;
+  double as_read[PTX_WGMMA_ROWS * PTX_WGMMA_K];
+  if (!ptx_tile_read(m, w, 0, &tile, PTX_MULTIPLIES, as_read)) return false;
+  const PtxTileSteps steps = ptx_tile_steps(&tile);
+  for (int k = 0; k < plan->k; k++)
+    for (int row = 0; row < PTX_WGMMA_ROWS; row++)
+      out[k * PTX_WGMMA_ROWS + row] = as_read[row * steps.row + k * steps.k];
   return true;
 }
 
@@ -296,30 +264,31 @@ void run_wgmma(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   if (mask != ~0u) ptx_find(m, w, PTX_FINDING_MISSING_LANES, w->pc, -1, ~mask);
   check_fence(m, w, i);
   double a[PTX_WGMMA_K * PTX_WGMMA_ROWS], b[PTX_WGMMA_K * PTX_WGMMA_N];
-  double d[PTX_WGMMA_ROWS * PTX_WGMMA_N] = {0};
+  double d[PTX_WGMMA_ROWS * PTX_WGMMA_N];  // [col][row]
   PtxTile tile = {.rows = plan->n};
   if (!read_a(m, w, i, a) || !take_tile(m, w, i, 2, plan->b_trans, &tile) ||
       !ptx_tile_read(m, w, 0, &tile, PTX_MULTIPLIES, b))
     return;
   tell_tiles(m, w, i);
   const bool adds = ptx_pred(m, w, &i->groups[3]) & 1;
-  if (adds) gather(m, w, &i->groups[0], &plan->d, plan->d_type, d);
+  if (adds)
+    ptx_side_read(m, w, &i->groups[0], &plan->d, d);
+  else
+    memset(d, 0, sizeof *d * (size_t)plan->n * PTX_WGMMA_ROWS);
   if (m->unknowns && adds && ptx_group_unknown(m, w, &i->groups[0])) ptx_doubt(m, w, ~0u);
   if (w->doubt) w->doubt = mask;
   const double sign = plan->a_sign * plan->b_sign;
-  for (int row = 0; row < PTX_WGMMA_ROWS; row++)
-    for (int k = 0; k < plan->k; k++) {
-      const double x = sign * a[k * PTX_WGMMA_ROWS + row];
-      for (int col = 0; col < plan->n; col++) d[row * plan->n + col] += x * b[k * plan->n + col];
-    }
-  scatter(m, w, i, d);
+  for (int e = 0; sign < 0 && e < plan->k * PTX_WGMMA_ROWS; e++) a[e] = -a[e];
+  const PtxTileSteps steps = ptx_tile_steps(&tile);
+  ptx_multiply(&(PtxFactors){PTX_WGMMA_ROWS, plan->n, plan->k, a, b, steps.row, steps.k, false}, d);
+  ptx_side_write(m, w, i, &i->groups[0], &plan->d, d);
   if (plan->a_in_registers) take_off(m, w, &i->groups[1], PTX_FLIGHT_A);
   take_off(m, w, &i->groups[0], PTX_FLIGHT_D);
   for (int r = 0; r < i->groups[0].n; r++) {
     const PtxArg arg = m->module->args[i->groups[0].at + r];
     if (arg >= 0) w->frame_taint[arg] = ~0u;
   }
-  if (plan->d_type != PTX_S32) m->approximations += PTX_LANES;
+  if (plan->d.type != PTX_S32) m->approximations += PTX_LANES;
 }
 
 // ---- groups -------------------------------------------------------------------------------------

@@ -124,7 +124,9 @@ static int draw_tab(Canvas *canvas, Rect row, int col, const Session *session, i
   int begin = col;
   char action[40], name[KEY_PRINT_MAX];
   snprintf(action, sizeof action, "view %s", view->name);
-  Key key = keymap_key(session->keymap, view_table[session->at.view].name, action);
+  // A view that is shown may have another use for its own key.
+  const char *context = here ? KEYMAP_GLOBAL : view_table[session->at.view].name;
+  Key key = keymap_key(session->keymap, context, action);
   if (key != KEY_NONE) col = canvas_text(canvas, row, 0, col, STYLE_KEY, key_print(key, name));
   if (titled)
     col = canvas_text(canvas, row, 0, col + (key != KEY_NONE), here ? STYLE_TITLE : STYLE_TEXT,

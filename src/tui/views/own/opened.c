@@ -180,11 +180,24 @@ static void take_files(Reader *r) {
     if (json_read_string(json_at(list, i), &r->out->made_of[i], r->diags)) r->out->n_made_of++;
 }
 
-static void take_triple(const Reader *r, const char *key, int out[3]) {
+static void take_triple(const Reader *r, const JsonValue *object, const char *key, int out[3]) {
   for (int d = 0; d < 3; d++) {
     out[d] = 1;
-    json_read_int(json_at(json_object_get(r->root, key), d), 0, INT32_MAX, &out[d], r->diags);
+    json_read_int(json_at(json_object_get(object, key), d), 0, INT32_MAX, &out[d], r->diags);
   }
+}
+
+static void take_launch(const Reader *r, const JsonValue *value, OpenedLaunch *l) {
+  const char *kernel = text_of(r, value, "kernel"), *title = text_of(r, value, "title");
+  *l = (OpenedLaunch){.kernel = kernel ? kernel : "",
+                      .title = title ? title : "",
+                      .note = text_of(r, value, "note"),
+                      .smem = number_of(r, value, "smem_bytes"),
+                      .times = number_of(r, value, "times"),
+                      .first = number_of(r, value, "first")};
+  take_triple(r, value, "grid", l->grid);
+  take_triple(r, value, "block", l->block);
+  take_triple(r, value, "cluster", l->cluster);
 }
 
 #define TAKE_ALL(key, field, T, take)                                \
@@ -211,8 +224,8 @@ static void take_head(Reader *r) {
   o->as_compiled = flag_of(r, root, "as_compiled");
   o->as_last_time = flag_of(r, root, "as_last_time");
   o->blocks = number_of(r, root, "blocks");
-  take_triple(r, "grid", o->grid);
-  take_triple(r, "block", o->block);
+  take_triple(r, root, "grid", o->grid);
+  take_triple(r, root, "block", o->block);
   o->n_races = json_count(json_object_get(root, "races"));
   o->finding = ARENA_ARRAY(r->arena, const char *,
                            o->n_races + json_count(json_object_get(root, "findings")) + 1);
@@ -244,6 +257,7 @@ const Opened *opened_read(Arena *arena, const char *json, size_t n, Diags *diags
   TAKE_ALL("code", code, OpenedText, take_text);
   TAKE_ALL("sass", sass, OpenedText, take_text);
   TAKE_ALL("sources", sources, OpenedSource, take_source);
+  TAKE_ALL("launches", launches, OpenedLaunch, take_launch);
   if (r->out->n_sources == 0) json_diag(diags, r->root, "there is no source");
   if (diags->count > before) return NULL;
   add_up(r->out);

@@ -56,6 +56,13 @@ typedef struct OpenedSource {
   int n;
 } OpenedSource;
 
+// A way in which the program launched a kernel.
+typedef struct OpenedLaunch {
+  const char *kernel, *title, *note;  // in machine code, in CUDA; why it was not run, NULL
+  int grid[3], block[3], cluster[3];
+  int64_t smem, times, first;
+} OpenedLaunch;
+
 typedef struct Opened {
   const char *file, *kernel, *signature, *target, *compiler, *outcome;
   const char *predicted_because, *warning, *as_given;  // NULL: nothing to say
@@ -69,7 +76,9 @@ typedef struct Opened {
   OpenedArray *arrays;
   OpenedSite *sites;
   OpenedText *code, *sass;
-  OpenedSource *sources;  // the user's first, the PTX last
+  OpenedSource *sources;   // the user's first, the PTX last
+  OpenedLaunch *launches;  // of the program that was recorded; none where none was
+  int n_launches;
   int n_arrays, n_sites, n_code, n_sass, n_sources;
 } Opened;
 

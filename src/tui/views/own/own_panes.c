@@ -141,24 +141,6 @@ void own_draw_head(Canvas *canvas, Rect in, const OwnFrame *frame) {
   draw_cure(canvas, rect_take_top(&in, 1), frame);
 }
 
-// ---- kernels to choose from ---------------------------------------------------------------------
-
-void own_draw_choice(Canvas *canvas, Rect in, const OwnWork *work) {
-  const OpenedNeeds *needs = work->needs;
-  const char *file = opened_run_file(work->run), *slash = strrchr(file, '/');
-  Rect head = rect_take_top(&in, 2);
-  canvas_printf(canvas, head, 0, 1, STYLE_TITLE, "%s has %d kernels; choose one and press Enter",
-                slash ? slash + 1 : file, needs->n);
-  const int first = view_scroll(work->choice, needs->n, in.rows);
-  for (int i = first; i < needs->n && i - first < in.rows; i++) {
-    const Rect row = {in.row + i - first, in.col, 1, in.cols};
-    canvas_fit(canvas, row, 0, 2, in.cols - 3, ALIGN_LEFT, STYLE_ACCENT, needs->signature_of[i]);
-    canvas_spot(canvas, row, OWN_SPOT_KERNEL, i);
-    if (i == work->choice) canvas_over(canvas, row, STYLE_CURSOR);
-  }
-  view_draw_more(canvas, in, first, needs->n);
-}
-
 // ---- source -------------------------------------------------------------------------------------
 
 // The sign behind the count of a line, and its meaning.

@@ -19,6 +19,7 @@ bool own_begin(Session *session, const char *const *words, int n, bool watches, 
   work->arrives = true;
   work->pending[0] = '\0';
   work->needs = NULL;
+  work->lists_launches = false;
   if (n > 0 && opened_run_start(work->run)) return true;
   diag_add(diags, "command", "FILE --launch … --arg …: the run could not be started");
   return false;
@@ -54,8 +55,6 @@ bool own_work_ask(OwnWork *work, const char *json, size_t n) {
   work->choice = 0;
   return work->needs != NULL;
 }
-
-bool own_chooses(const OwnWork *work) { return work->needs && work->needs->n > 0; }
 
 const char *own_error(const OwnWork *work) {
   if (*work->error) return work->error;

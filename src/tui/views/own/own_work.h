@@ -98,7 +98,8 @@ typedef struct OwnWork {
   Arena *arena, *next, *scratch;  // of the kernel shown, of the one that is read, of the trial
   Arena *asking;                  // of the questions
   const OpenedNeeds *needs;       // what the run could not begin without; NULL: nothing
-  int choice;                     // of the kernels that it names
+  int choice;                     // of the kernels that it names, or of the launches
+  bool lists_launches;            // over the kernel that is shown
   const Opened *opened;           // NULL: none yet
   int64_t before;                 // wavefronts before the last save; -1: there was none
   OwnTrial trial;
@@ -124,8 +125,14 @@ void own_work_close(void *state);
 
 // Whether a document asks for something; what was known before stays.
 bool own_work_ask(OwnWork *work, const char *json, size_t n);
-// Whether one of several kernels is to be chosen.
+// Whether one of several kernels or launches is to be chosen: so many, each with a text, and the
+// words that open the chosen one; how many words.
 bool own_chooses(const OwnWork *work);
+int own_choices(const OwnWork *work);
+const char *own_choice_text(const OwnWork *work, int i);
+int own_choice_words(Arena *arena, const OwnWork *work, const char *words[4]);
+// Lists the launches of the recorded program; false: none was recorded.
+bool own_list_launches(OwnWork *work);
 // The error: of the layout, the launch or the run; "": none.
 const char *own_error(const OwnWork *work);
 // A document that was read, in place of what there is. False after findings; what there was stays.

@@ -157,13 +157,13 @@ static void watch(Session *session, const char *argument) {
 
 static int own_count(const Session *session) {
   const OwnWork *work = own_work(session);
-  if (own_chooses(work)) return work->needs->n;
+  if (own_chooses(work)) return own_choices(work);
   return work->opened ? work->opened->sources[work->source].n : 0;
 }
 
 static const char *own_line(const Session *session, int i) {
   const OwnWork *work = own_work(session);
-  if (own_chooses(work)) return work->needs->signature_of[i];
+  if (own_chooses(work)) return own_choice_text(work, i);
   return work->opened ? work->opened->sources[work->source].line[i] : "";
 }
 
@@ -304,18 +304,38 @@ static void ask(Session *session, bool launch, const char *text) {
   textfield_set(&session->prompt.field, text);
 }
 
-static void choose_kernel(Session *session, int i) {
+static void choose(Session *session) {
   OwnWork *work = own_work(session);
-  const char *words[] = {"--kernel", work->needs->entry[i]};
+  const char *words[4];
+  const int n = own_choice_words(session->frame, work, words);
+  work->arrives = work->lists_launches;
+  work->lists_launches = false;
   opened_run_drop(work->run, "--kernel");
-  opened_run_put(work->run, words, 2);
+  if (n > 2) opened_run_drop(work->run, "--launch");
+  opened_run_put(work->run, words, n);
   run_again(session, NULL);
+}
+
+static void list_launches(Session *session, const char *argument) {
+  (void)argument;
+  OwnWork *work = own_work(session);
+  if (work->lists_launches)
+    work->lists_launches = false;
+  else if (!own_chooses(work) && !own_list_launches(work))
+    session_say(session, SAID_NOTE, "own FILE.cu --main records a program and lists its launches");
+}
+
+static bool own_back(Session *session) {
+  OwnWork *work = own_work(session);
+  const bool listed = work->lists_launches;
+  work->lists_launches = false;
+  return listed;
 }
 
 static void type_layout(Session *session, const char *argument) {
   OwnWork *work = own_work(session);
   if (own_chooses(work)) {
-    choose_kernel(session, work->choice);
+    choose(session);
     return;
   }
   if (argument && *argument && postpone(session, argument)) return;
@@ -448,12 +468,17 @@ static const char *own_standing(const Session *session) {
 static const char *own_hint(const Session *session, const Action *action) {
   const OwnWork *work = own_work(session);
   const bool is_stop = action->run == stop;
-  if (own_chooses(work)) return action->run == type_layout ? "open" : NULL;
+  const bool is_list = action->run == list_launches;
+  if (own_chooses(work))
+    return action->run == type_layout ? "open" : is_list && work->lists_launches ? "back" : NULL;
   if (!work->opened && opened_run_going(work->run)) return is_stop ? action->label : NULL;
-  return is_stop ? NULL : action->label;
+  const bool recorded = work->opened && work->opened->n_launches > 0;
+  return is_stop || (is_list && !recorded) ? NULL : action->label;
 }
 
 static const Action actions[] = {
+    {"launches", "O", "launches", NULL,
+     "of a recorded program (own FILE.cu --main): list its launches, and open one", list_launches},
     {"worst", "x", "worst", NULL, "the line that costs most beyond its ideal", jump_worst},
     {"worse", ", <", "by cost", "better", "the next worse line", worse},
     {"better", ". >", NULL, NULL, "the next less bad line", better},
@@ -461,7 +486,8 @@ static const Action actions[] = {
     {"pad-less", "-", NULL, NULL, "try rows one element shorter", pad_less},
     {"solve", "s", "solve", NULL, "try the best layout that the solver finds", try_best},
     {"layout", "Enter e", "type", NULL,
-     "type a layout: pad:4, swizzle:3,4,3, xor:'…'; of several kernels open this one", type_layout},
+     "type a layout: pad:4, swizzle:3,4,3, xor:'…'; in a list open this kernel or launch",
+     type_layout},
     {"drop", "Backspace", NULL, NULL, "end the trial: the array as it is", drop},
     {"launch", "L", NULL, NULL, "change grid, block or arguments, and run again", type_launch},
     {"watch", "w", "watch", NULL, "watch the file: run again after every save", watch},
@@ -507,4 +533,5 @@ const ViewBody own_view = {
     .actions = actions,
     .n_actions = sizeof actions / sizeof *actions,
     .n_panes = OWN_PANES,
+    .back = own_back,
 };

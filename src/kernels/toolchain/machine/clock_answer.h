@@ -88,7 +88,7 @@ typedef struct ClockAnswer {
   bool stand_in;          // clocks and tflops are a calibrated roofline's; there is no code
   const char *kernel;
   const Target *target;
-  // Of the SM: the boost clock, as far as tensor cores and power allow it, unless one was given.
+  // The SM clock: the boost clock, as far as tensor cores and power allow it, unless one was given.
   double mhz;
   double power_share;  // that they leave of it; 1: all
   SassCode code;

@@ -119,7 +119,7 @@ typedef struct Calibration {
 Calibration calibration_none(void);
 #define CALIBRATION_SHIPPED_OF "h200"  // the row of the GPU that the default factors are of
 double calibration_shipped_error(CalibrationFamily family);
-// What nine in ten recorded kernels are off by, at most; `staged`: of those with slabs.
+// The most that nine in ten recorded kernels are off by; `staged`: of those with slabs.
 double calibration_shipped_range(CalibrationFamily family, bool staged);
 extern const Form calibration_factors_form;  // {"fma":1.06,"mma":1,…}
 

@@ -11,7 +11,7 @@
 
 #include "base/str.h"
 
-// Of the factors that the program brings along: what nine in ten of the kernels recorded on that
+// Factors that the program brings along: what nine in ten of the kernels recorded on that
 // GPU are off by. Of another GPU nobody knows: it
 // is wider by what the clock's facts are where they were never checked.
 static double shipped_range(const Model *model, CalibrationFamily family, bool borrowed) {

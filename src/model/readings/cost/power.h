@@ -1,4 +1,4 @@
-// What tensor cores and the board's power leave of a kernel's clock.
+// All that tensor cores and the board's power leave of a kernel's clock.
 //
 //   power_share(model, 1000)      0.62: of 1000 TFLOP/s at the boost clock 617 are left, at 1222
 //   MHz

@@ -74,6 +74,7 @@ typedef struct ClockMachine {
   double tma_clocks;                 // of a copy by TMA beyond those of a load
   double box_bytes;                  // that L2 gives TMA in a clock while all SMs ask
   double box_clocks, row_clocks;     // that the unit of TMA is busy with a box, with each row of it
+  double half_row_clocks;            // with a row that is shorter than a sector of 32 bytes
   double mbarrier_clocks;            // until an mbarrier says that a phase has ended
   double mbarrier_ask_clocks;        // until it has said that none has, and is asked again
   double group_clocks;               // of a tensor core, for each column of a wgmma

@@ -47,6 +47,7 @@ static const Fact facts[] = {
     CLOCKS(box_bytes),
     CLOCKS(box_clocks),
     CLOCKS(row_clocks),
+    CLOCKS(half_row_clocks),
     CLOCKS(mbarrier_clocks),
     CLOCKS(mbarrier_ask_clocks),
     CLOCKS(group_clocks),

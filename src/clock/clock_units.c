@@ -231,12 +231,19 @@ static double take_from_l2(Engine *e, const Asked *asked, double from, double by
   return fmax(e->far_free, given) + far_latency(e, asked->pc, asked->cold);
 }
 
+// The unit of TMA asks L2 for the part of a row that lies in a line at once.
+static double row_clocks(const ClockMachine *m, const ClockBox *box) {
+  enum { SECTOR = 32, LINE = 128 };
+  if (box->bytes < box->rows * SECTOR) return box->rows * m->half_row_clocks;
+  return fmax(box->rows, box->bytes / LINE) * m->row_clocks;
+}
+
 static void copy_box(Engine *e, int warp, int pc, const SassEvent *event) {
   const ClockMachine *m = e->machine;
   const ClockBox box = e->in->box ? e->in->box[pc] : (ClockBox){0, 0};
   if (e->tma_free < (double)e->now) e->tma_free = (double)e->now;
   const double from = e->tma_free;
-  e->tma_free += m->box_clocks + box.rows * m->row_clocks;
+  e->tma_free += m->box_clocks + row_clocks(m, &box);
   const Asked asked = {warp, pc, is_cold(e, pc)};
   const double there =
       fmax(take_from_l2(e, &asked, from, box.bytes, m->box_bytes), e->tma_free + m->far_clocks) +
@@ -332,9 +339,16 @@ static void arrive(Engine *e, int warp, const SassInst *inst, const SassEvent *e
 // A warp's quarter of a product keeps the tensor core of its scheduler; all four read the tile of
 // B, and A where it lies in shared memory, through the SM's pipe of 128 bytes a clock.
 static void multiply_group(Engine *e, EngineScheduler *s, int warp, const SassInst *inst) {
-  enum { COLUMNS_AT = 53, GROUP_AT = 84, NO_GROUP = 7, A_BYTES = 2048, A_IS_REGISTERS = 6 };
+  enum {
+    COLUMNS_AT = 53,
+    MOST = 31,
+    GROUP_AT = 84,
+    NO_GROUP = 7,
+    A_BYTES = 2048,
+    A_IS_REGISTERS = 6
+  };
   EngineWarp *w = &e->warp[warp];
-  const double columns = 8.0 * (double)((inst->low >> COLUMNS_AT & 63) + 1);
+  const double columns = 8.0 * (double)((inst->low >> COLUMNS_AT & MOST) + 1);
   const double bytes = columns * 32 + (inst->form == A_IS_REGISTERS ? 0 : A_BYTES);
   if (s->group_free < (double)e->now) s->group_free = (double)e->now;
   s->group_free += columns * e->machine->group_clocks;

@@ -353,6 +353,26 @@ static void use_mbarrier(Run *run, const SassInst *inst, uint32_t lanes) {
   if (sass_asks_mbarrier(inst)) set_true(run, inst, false, ~0u, lanes);
 }
 
+// Whether the load is of the list that the cluster has claimed: of shared memory that its address
+// says, or of another block's, of which nothing else is known anyway.
+static bool loads_claimed(const Run *run, const SassInst *inst) {
+  enum { LDS = 0x184, SYSTEM_BYTES = 0x400, IN_BLOCK = 0xffffff, HAS_UNIFORM = 91 };
+  if (!run->launch->claims) return false;
+  if (sass_field(inst, 0, 9) != LDS) return true;
+  const Lanes *base = reg(run, false, (int)sass_field(inst, 24, 8)), *more = &zero;
+  if (sass_field(inst, HAS_UNIFORM, 1)) more = reg(run, true, (int)sass_field(inst, 32, 6));
+  const uint32_t at = base->v[0] + more->v[0] + sass_field(inst, 40, 24);
+  return base->known && more->known && (at & IN_BLOCK) == SYSTEM_BYTES + run->launch->claimed_at;
+}
+
+static void load_claimed(Run *run, const SassInst *inst, uint32_t lanes) {
+  Lanes list;
+  forget(run, inst);
+  if (!loads_claimed(run, inst)) return;
+  fill(&list, run->launch->claimed);
+  set_register(run, false, (int)sass_field(inst, 16, 8), &list, lanes);
+}
+
 static const struct {
   int bits;
   void (*run)(Run *run, const SassInst *inst, uint32_t lanes);
@@ -364,8 +384,10 @@ static const struct {
     {0x102, check_division},   // FCHK
     {0x119, read_to_lanes},    // S2R
     {0x11d, note_event},       // BAR
+    {0x180, load_claimed},     // LD
     {0x182, read_constant},    // LDC
     {0x183, load_local},       // LDL
+    {0x184, load_claimed},     // LDS
     {0x187, store_local},      // STL
     {0x189, shuffle},          // SHFL
     {0x1a7, use_mbarrier},     // SYNCS

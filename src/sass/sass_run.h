@@ -42,6 +42,10 @@ typedef struct SassLaunch {
   int threads;            // of a block
   int64_t block, blocks;  // blockIdx.x, gridDim.x
   int rank;               // of the block in its cluster
+  // The list of tiles that its cluster has claimed, and where it stands in shared memory, behind
+  // what the system takes; `claims` false: it claims none.
+  bool claims;
+  uint32_t claimed, claimed_at;
   // Constant bank 0; of a parameter that is no number any value does, as long as no two pointers
   // are near each other.
   unsigned char constant[SASS_CONSTANTS];

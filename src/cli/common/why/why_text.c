@@ -104,7 +104,7 @@ static void print_kernel(const Why *why) {
   if (clocks->value < 0) return;
   printf("%10.0f  clocks from launch to end, %.0f to %.0f: ", clocks->value, clocks->low,
          clocks->high);
-  const char *power = answer->power_share < 1 ? ", as power allows" : "";
+  const char *power = answer->power_share < 1 ? ", as tensor cores and power allow" : "";
   if (answer->tflops > 0)
     printf("%.3g TFLOP/s at %.0f MHz%s\n", answer->tflops, answer->mhz, power);
   else

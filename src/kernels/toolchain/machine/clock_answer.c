@@ -10,6 +10,7 @@
 // scheduler, 2,244 clocks of issue and 2,663 in all.
 #include "kernels/toolchain/machine/clock_answer.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/elf_file.h"
@@ -301,13 +302,20 @@ static const int *turns_said(Arena *arena, const ClockAsk *ask, ClockAnswer *out
   return turns;
 }
 
+// Bytes that L2 still has when a kernel runs again. A100, H100 and B200 have it in two halves, each
+// for the SMs beside it (NVIDIA A100 whitepaper): what both ask for is there twice.
+static double kept_by_l2(const Target *target) {
+  const bool halves = target->cc == 80 || target->cc == 90 || target->cc == 100;
+  return (double)target->l2_bytes / (halves ? 2 : 1);
+}
+
 // A kernel cannot end before DRAM has moved its data, where L2 does not hold that. Worked example:
 // 128 MiB on an H200, 4,000 GB/s and 1,980 MHz, take 66,000 clocks.
 static double memory_clocks(const KernelPlay *play, bool cold, const ClockAnswer *out) {
   const Target *target = out->target;
   const double gbps =
       target_knows(target->dram_read_gbps) ? target->dram_read_gbps : target->dram_gbps;
-  if (!cold && play->data_bytes <= (double)target->l2_bytes) return 0;
+  if (!cold && play->data_bytes <= kept_by_l2(target)) return 0;
   return target_knows(gbps) ? play->data_bytes * out->mhz / (gbps * 1e3) : 0;
 }
 
@@ -476,16 +484,15 @@ static void take_stay(Arena *arena, const KernelPlay *play, const ClockStay *sta
 }
 
 // Plays the kernels beside the main one, and lists all of them; the clocks of the others.
-static double take_parts(Arena *arena, const Model *compiled, const Emission *emission,
-                         const ClockTexts *texts, const ClockMachine *machine, ClockAnswer *out,
-                         bool cold) {
+static double play_others(Arena *arena, const Model *compiled, const Emission *emission,
+                          const ClockTexts *texts, const ClockMachine *machine, ClockAnswer *out,
+                          bool cold) {
   ClockedPart *part = ARENA_ARRAY(arena, ClockedPart, emission->n_kernels);
   double sum = 0;
   for (int i = 0; i < emission->n_kernels; i++) {
-    part[i] = (ClockedPart){emission->kernel[i].name, out->clocks};
+    part[i] = (ClockedPart){emission->kernel[i].name, {-1, -1, -1}};
     if (i == compiled->program->main_kernel) continue;
     const KernelPlay play = kernel_play(arena, compiled, emission, i, texts->text[i], 0);
-    part[i].clocks.value = -1;
     if (play.why_not) continue;
     part[i].clocks = span_around(
         machine, kernel_play_run(arena, &play, machine, &(PlayAsk){.cold = cold}).turn.clocks);
@@ -494,6 +501,17 @@ static double take_parts(Arena *arena, const Model *compiled, const Emission *em
   out->n_parts = emission->n_kernels;
   out->part = part;
   return sum;
+}
+
+// The SM clock that tensor cores and power leave; DRAM goes on at its own, so that a kernel that
+// waits for it takes no more power than it moves bytes for.
+static void hold_down(const KernelPlay *play, const Model *compiled, const ClockAsk *ask,
+                      ClockAnswer *out) {
+  if (ask->mhz > 0) return;
+  const double clocks = fmax(out->clocks.value, memory_clocks(play, ask->cold, out));
+  const double at_boost = compiled->traffic.flop / (clocks + out->others) * 1e-6 * out->mhz;
+  out->power_share = power_share(compiled, at_boost);
+  out->mhz *= out->power_share;
 }
 
 // Where the launch cannot be played: the total is the stand-in's, each loop is played alone.
@@ -545,13 +563,12 @@ ClockAnswer clock_answer_state(Arena *arena, const Model *compiled, const Emissi
   take_texts(arena, sass, &out);
   take_stay(arena, &play, &stay, &machine, &out);
   if (ask->what_if) ask_kernel_ifs(arena, &play, &machine, compiled, ask, &out);
+  out.others = play_others(arena, compiled, emission, texts, &machine, &out, ask->cold);
+  hold_down(&play, compiled, ask, &out);
   const double moved = memory_clocks(&play, ask->cold, &out);
   if (moved > 0) wait_for_memory(&machine, moved + machine.launch_clocks, &out);
-  out.others = take_parts(arena, compiled, emission, texts, &machine, &out, ask->cold);
-  const double at_mhz = compiled->traffic.flop / (out.clocks.value + out.others) * 1e-6;
-  out.power_share = ask->mhz > 0 ? 1 : power_share(compiled, at_mhz * out.mhz);
-  out.mhz *= out.power_share;
-  out.tflops = at_mhz * out.mhz;
+  out.part[which].clocks = out.clocks;
+  out.tflops = compiled->traffic.flop / (out.clocks.value + out.others) * 1e-6 * out.mhz;
   if (ask->window && out.main >= 0)
     out.window = kernel_play_watch(arena, &play, &machine, &(PlayAsk){.cold = ask->cold},
                                    &out.loop[out.main].loop, out.loop[out.main].clocks.value);

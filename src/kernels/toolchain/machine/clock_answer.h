@@ -88,8 +88,9 @@ typedef struct ClockAnswer {
   bool stand_in;          // clocks and tflops are a calibrated roofline's; there is no code
   const char *kernel;
   const Target *target;
-  double mhz;  // of the SM: the boost clock, as far as power allows it, unless one was given
-  double power_share;  // that power leaves of it; 1: all
+  // The SM clock: the boost clock, as far as tensor cores and power allow it, unless one was given.
+  double mhz;
+  double power_share;  // that they leave of it; 1: all
   SassCode code;
   const char *const *text;  // of each instruction
   const int *line;          // of the CUDA text; NULL: not known
@@ -100,7 +101,7 @@ typedef struct ClockAnswer {
   ClockSpan clocks;  // of the kernel, launch to end
   double others;     // clocks of kernels beside the main one, which `clocks` is of
   int n_parts;       // kernels of the launch, in their order; each one's name and clocks:
-  const ClockedPart *part;
+  ClockedPart *part;
   double tflops;                              // of all of them; 0: not known
   double issued, lost_to[CLOCK_CAUSE_COUNT];  // of the kernel: what its clocks are made of
   ClockIf what_if[CLOCK_IFS];                 // of the kernel

@@ -10,6 +10,7 @@
 
 #include <elf.h>
 #include <link.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/elf_file.h"
@@ -20,6 +21,7 @@
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/toolchain/machine/clock_answer.h"
 #include "model/ir/program.h"
+#include "model/readings/cost/power.h"
 
 static ClockNumber *no_number(Arena *arena, const char *why_not) {
   ClockNumber *out = ARENA_NEW(arena, ClockNumber);
@@ -48,15 +50,18 @@ static ClockTexts texts_of(Arena *arena, const Emission *emission, const Compile
   return out;
 }
 
-// How far power holds the clock down is known less well than clocks are.
-static ClockNumber *number_of(Arena *arena, const ClockAnswer *answer) {
-  static const double power_error = 0.15;
+// How far tensor cores and power hold the clock down is known less well than clocks are; where
+// nobody measured what the products take, a GPU that was measured may be slower by as much as one
+// that was not.
+static ClockNumber *number_of(Arena *arena, const Model *model, const ClockAnswer *answer) {
+  static const double held_error = 0.05, unknown_error = 0.3;
   ClockNumber *out = ARENA_NEW(arena, ClockNumber);
   const ClockSpan *clocks = &answer->clocks;
-  const double work = answer->tflops * (clocks->value + answer->others),
-               wider = 1 + power_error * (1 - answer->power_share);
-  *out = (ClockNumber){.speed = {answer->tflops, work / (clocks->high + answer->others) / wider,
-                                 work / (clocks->low + answer->others) * wider, answer->unchecked},
+  const double error =
+      clocks->high / clocks->value - 1 + (answer->power_share < 1 ? held_error : 0);
+  const double slower = power_is_known(model) ? error : fmax(error, unknown_error);
+  *out = (ClockNumber){.speed = {answer->tflops, answer->tflops / (1 + slower),
+                                 answer->tflops * (1 + error), answer->unchecked},
                        .clocks = clocks->value,
                        .mhz = answer->mhz};
   return out;
@@ -77,7 +82,7 @@ ClockNumber *clock_number(Arena *arena, const ClockSubject *subject, const Plan 
       clock_answer_state(arena, model, emission, &texts, NULL, &(ClockAsk){0});
   if (answer.why_not) return no_number(arena, answer.why_not);
   if (answer.stand_in) return no_number(arena, answer.no_clocks);
-  return number_of(arena, &answer);
+  return number_of(arena, model, &answer);
 }
 
 // ---- what it depends on -------------------------------------------------------------------------

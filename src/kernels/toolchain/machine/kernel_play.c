@@ -20,6 +20,7 @@
 #include "model/ir/find_op.h"
 #include "model/ir/program.h"
 #include "model/ir/stmt.h"
+#include "model/readings/place/grid.h"
 #include "model/readings/place/l2_sharing.h"
 
 enum {
@@ -39,14 +40,21 @@ static void put_word(SassLaunch *launch, int at, uint32_t value) {
   if (at + (int)sizeof value <= SASS_CONSTANTS) memcpy(launch->constant + at, &value, sizeof value);
 }
 
-// Where the parameter `grid` stands, which comes behind pointers, maps and alpha.
-static int place_of_grid(const EmitKernel *kernel) {
-  enum { POINTER = 8, MAP = 128, MAP_ALIGNED = 64 };
+// Where a parameter of the launch stands, behind pointers and maps; 0: the kernel takes none.
+static int place_of(const EmitKernel *kernel, LaunchArg wanted) {
+  enum { POINTER = 8, MAP = 128, MAP_ALIGNED = 64, WORD = 4 };
   int at = PARAMETERS;
   for (int i = 0; i < kernel->n_args; i++)
     at = kernel->arg[i].copy ? (int)round_up(at, MAP_ALIGNED) + MAP
                              : (int)round_up(at, POINTER) + POINTER;
-  return at + (kernel->takes[LAUNCH_ALPHA] ? 4 : 0);
+  for (int arg = 0; arg < LAUNCH_ARGS; arg++) {
+    const int bytes = launch_arg_facts(arg)->holds == HOLDS_POINTER ? POINTER : WORD;
+    if (!kernel->takes[arg]) continue;
+    at = (int)round_up(at, bytes);
+    if (arg == (int)wanted) return at;
+    at += bytes;
+  }
+  return 0;
 }
 
 // The grid of a persistent kernel: as many blocks as are resident at once, tiles at most.
@@ -55,7 +63,24 @@ static int64_t grid_of(const Model *model, const EmitKernel *kernel) {
   return kernel->persistent ? min64(kernel->n_blocks, at_once) : kernel->n_blocks;
 }
 
-static SassLaunch launch_of(const Model *model, const EmitKernel *kernel, int64_t block) {
+// Lists of tiles that clusters claim, and where a block keeps its own. The first has most tiles.
+typedef struct Lists {
+  int n;  // 0: nobody claims any
+  uint32_t at;
+} Lists;
+
+static Lists lists_of(Arena *arena, const Model *model, int which) {
+  const Program *program = model->program;
+  const Stmt *claim = stmt_find_action(program->kernel[which].body, ACTION_CLAIM, ROLE_COUNT);
+  if (!claim) return (Lists){0};
+  const Grid *grid = grid_outline(arena, model);
+  const int64_t clusters =
+      grid->chip ? grid->chip->lists : grid_blocks(grid) / max64(1, grid->launch.cluster);
+  return (Lists){(int)max64(1, clusters), (uint32_t)claim->op.dst.buffer->offset_bytes};
+}
+
+static SassLaunch launch_of(const Model *model, const EmitKernel *kernel, const Lists *lists,
+                            int64_t block) {
   enum { APART = 40, NTID = 0, NCTAID = 12, STACK = 0x28, STACK_TOP = 0x10000 };
   SassLaunch out = {.threads = (int)kernel->n_threads, .block = block};
   out.blocks = grid_of(model, kernel);
@@ -68,8 +93,12 @@ static SassLaunch launch_of(const Model *model, const EmitKernel *kernel, int64_
     put_word(&out, NCTAID + 4 * i, i ? 1 : (uint32_t)out.blocks);
   }
   put_word(&out, STACK, STACK_TOP);
-  if (kernel->takes[LAUNCH_GRID])
-    put_word(&out, place_of_grid(kernel), (uint32_t)(out.blocks / max64(1, kernel->cluster)));
+  const uint32_t clusters = (uint32_t)(out.blocks / max64(1, kernel->cluster));
+  if (kernel->takes[LAUNCH_GRID]) put_word(&out, place_of(kernel, LAUNCH_GRID), clusters);
+  if (!lists->n) return out;
+  out.claims = true;
+  out.claimed_at = lists->at;
+  put_word(&out, place_of(kernel, LAUNCH_LISTS), (uint32_t)lists->n);
   return out;
 }
 
@@ -122,6 +151,7 @@ typedef struct Walker {
   const Model *model;
   const EmitKernel *kernel;
   const SassPlan *plan;
+  Lists lists;
   int warps, which;
   AccessCosts costs;
 } Walker;
@@ -129,7 +159,7 @@ typedef struct Walker {
 static SassWay *walk_block(Walker *walker, int64_t block) {
   SassWay *way = ARENA_ARRAY(walker->arena, SassWay, walker->warps);
   const SassListener listener = {access_costs_note, &walker->costs};
-  const SassLaunch launch = launch_of(walker->model, walker->kernel, block);
+  const SassLaunch launch = launch_of(walker->model, walker->kernel, &walker->lists, block);
   for (int w = 0; w < walker->warps; w++) {
     way[w] = sass_run(walker->arena, walker->plan, &launch, w, &listener);
   }
@@ -150,7 +180,7 @@ static bool all_end(const SassWay *way, int warps) {
 
 // Instructions of the first warp of a block.
 static int64_t measure_block(const Walker *walker, int64_t block) {
-  const SassLaunch launch = launch_of(walker->model, walker->kernel, block);
+  const SassLaunch launch = launch_of(walker->model, walker->kernel, &walker->lists, block);
   Arena *own = arena_new("measure");
   const int64_t n = sass_run(own, walker->plan, &launch, 0, NULL).instructions;
   arena_free(own);
@@ -303,8 +333,6 @@ KernelPlay kernel_play(Arena *arena, const Model *model, const Emission *emissio
                                 "are played, one turn of each alone",
                                 model->target->arch),
         .has_loops = true};
-  if (stmt_find_action(model->program->kernel[which].body, ACTION_CLAIM, ROLE_COUNT))
-    return (KernelPlay){.why_not = "its blocks choose their tiles at run time"};
   out.code = sass_decode(arena, text.at, (size_t)(text.end - text.at), model->target->cc);
   out.n_loops = sass_loops(arena, &out.code, out.loop, CLOCK_MARKS_MAX);
   const int warps = (int)ceil_div(kernel->n_threads, SASS_LANES);
@@ -312,6 +340,7 @@ KernelPlay kernel_play(Arena *arena, const Model *model, const Emission *emissio
                    model,
                    kernel,
                    sass_plan(arena, &out.code),
+                   lists_of(arena, model, which),
                    warps,
                    which,
                    access_costs_new(arena, &out.code)};

@@ -27,14 +27,21 @@ const char *calibration_what(CalibrationFactor factor) {
 }
 
 double calibration_shipped_error(CalibrationFamily family) {
-#define X(id, name, error) error,
+#define X(id, name, error, staged, direct) error,
   static const double errors[] = {CALIBRATION_FAMILIES_TABLE(X)};
 #undef X
   return errors[family];
 }
 
+double calibration_shipped_range(CalibrationFamily family, bool staged) {
+#define X(id, name, error, staged, direct) {direct, staged},
+  static const double ranges[][2] = {CALIBRATION_FAMILIES_TABLE(X)};
+#undef X
+  return ranges[family][staged];
+}
+
 const char *calibration_family_name(CalibrationFamily family) {
-#define X(id, name, error) name,
+#define X(id, name, error, staged, direct) name,
   static const char *const names[] = {CALIBRATION_FAMILIES_TABLE(X)};
 #undef X
   return names[family];

@@ -1,9 +1,12 @@
-// All that the board's power leaves of a kernel's speed.
+// All that tensor cores and the board's power leave of a kernel's clock.
 //
-//   power_share(model, 969)       0.65: of 969 TFLOP/s at the boost clock 630 are left, at 1287 MHz
+//   power_share(model, 1000)      0.62: of 1000 TFLOP/s at the boost clock 617 are left, at 1222
+//   MHz
 #pragma once
 #include "model/readings/model.h"
 
 // The share of the boost clock at which a kernel runs that would reach so many TFLOP/s at that
-// clock; 1 where nobody measured what its products take.
+// clock. Where nobody measured what its products take, tensor cores alone hold it down.
 double power_share(const Model *model, double tflops);
+// Whether anybody measured what its products take; without tensor cores they are never held down.
+bool power_is_known(const Model *model);

@@ -2,6 +2,9 @@
 #include "model/readings/place/l2_sharing.h"
 
 #include "base/whole.h"
+#include "model/ir/find_op.h"
+#include "model/ir/program.h"
+#include "model/ops/ops.h"
 #include "model/readings/cost/l2_replay.h"
 #include "model/readings/place/chip_merge.h"
 
@@ -10,7 +13,10 @@ static ChipMerge merge_of(Arena *scratch, const Model *model, const Grid *grid, 
   const int cluster = (int)grid->launch.cluster;
   const ListShape shape = {
       .tiles = ceil_div(grid->n_ctas, cluster), .cluster = cluster, .blocks = blocks};
-  const ChipMap *map = chip_map(scratch, model->target, shape, NULL);
+  const Stmt *claim =
+      stmt_find_action(program_main(model->program)->body, ACTION_CLAIM, ROLE_COUNT);
+  ListDeal *deal = claim ? op_deal(claim->op.kind) : NULL;
+  const ChipMap *map = chip_map(scratch, model->target, shape, deal);
   return map ? chip_merge(scratch, grid, map) : (ChipMerge){0};
 }
 

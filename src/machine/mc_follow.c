@@ -158,7 +158,7 @@ static bool is_place(McGatherKind kind) {
 static void read_sources(const McFollowed *t, McEvent *e, const McStep *step) {
   for (int n = 0; n < step->n; n++) {
     const McOperand *o = &step->operands[n];
-    if (!o->present || !o->letter || strchr("dpatkcixjb", o->letter)) continue;
+    if (!o->present || !o->letter || strchr("dpatkcixjbv", o->letter)) continue;
     if (o->letter == 'q') {
       if (o->arg[0] != MC_PT && o->arg[0] != MC_FRAME_UP + MC_PT)
         read_register(t, e, MC_FRAME_T + o->arg[0]);

@@ -117,6 +117,8 @@ static bool fits(char letter, const McRead *read) {
     case 'p':
     case 'q':
       return read->kind == MC_PREDICATE;
+    case 'v':
+      return read->kind == MC_PREDICATE && read->number == MC_PT && !read->negated;
     case 'b':
       return read->kind == MC_BARRIER;
     case 'a':
@@ -186,7 +188,8 @@ static const char *settle(McPlan *plan, const McLine *line, const McRead *read, 
     out->arg[0] = (read->is_uniform ? MC_FRAME_UP : MC_FRAME_P) + read->number;
     return NULL;
   }
-  if (is_letter(letter, "atkcixjoPAGC")) return NULL;
+  if (letter == 'v') out->n = 0;
+  if (is_letter(letter, "atkcixjovPAGC")) return NULL;
   if (read->absolute && is_letter(letter, "sl")) return "the absolute value of a whole number";
   if (too_far(read, out->n)) return "its registers go beyond the last one";
   for (int k = 0; k < out->n; k++) {

@@ -18,19 +18,32 @@ static float extreme(bool smallest, float a, float b) {
   return (a < b) == smallest ? a : b;
 }
 
-void mc_run_fmnmx(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
-  (void)m;
-  const uint64_t *A = mc_row(w, i, 1, 0), *B = mc_row(w, i, 2, 0);
-  const uint32_t q = mc_pred(w, i, 3, true);
+// Of the operands from 1 on, so many, and the predicate behind them.
+static void extreme_of(PtxWarp *w, const PtxInst *i, uint32_t mask, int n) {
+  const uint32_t q = mc_pred(w, i, n + 1, true);
   const bool keeps_nan = mc_has(i->machine, MC_W_IS_NAN), flushes = mc_has(i->machine, MC_W_FTZ);
   uint64_t *D = mc_row(w, i, 0, 0);
   FOR_LANES(mask) {
-    float a = value_at(i, 1, A, l), b = value_at(i, 2, B, l);
-    if (flushes && fpclassify(a) == FP_SUBNORMAL) a = copysignf(0, a);
-    if (flushes && fpclassify(b) == FP_SUBNORMAL) b = copysignf(0, b);
-    const bool nan = keeps_nan && (isnan(a) || isnan(b));
-    D[l] = nan ? 0x7fffffff : ptx_f32_bits(extreme(lane_of(q, l), a, b));
+    float out = 0;
+    bool nan = false;
+    for (int k = 1; k <= n; k++) {
+      float a = value_at(i, k, mc_row(w, i, k, 0), l);
+      if (flushes && fpclassify(a) == FP_SUBNORMAL) a = copysignf(0, a);
+      nan |= keeps_nan && isnan(a);
+      out = k == 1 ? a : extreme(lane_of(q, l), out, a);
+    }
+    D[l] = nan ? 0x7fffffff : ptx_f32_bits(out);
   }
+}
+
+void mc_run_fmnmx(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  (void)m;
+  extreme_of(w, i, mask, 2);
+}
+
+void mc_run_fmnmx3(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  (void)m;
+  extreme_of(w, i, mask, 3);
 }
 
 // Where exponents are far from the middle, a division takes the long way; its result is the same.

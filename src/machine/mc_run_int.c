@@ -38,6 +38,33 @@ void mc_run_iadd3(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   mc_put_pred(w, i, 2, mask, second);
 }
 
+// A term of 64 bits, of which none carries.
+static uint64_t pair_at(PtxWarp *w, const PtxInst *i, int n, uint32_t l) {
+  const McOperand *o = mc_operand(i, n);
+  const uint64_t value = mc_row(w, i, n, 1)[l] << 32 | (uint32_t)mc_row(w, i, n, 0)[l];
+  return o->flip ? ~value + o->add : value;
+}
+
+static void sum_of_pairs(PtxWarp *w, const PtxInst *i, uint32_t mask, int first, int n) {
+  uint64_t *D = mc_row(w, i, 0, 0), *D_high = mc_row(w, i, 0, 1);
+  FOR_LANES(mask) {
+    uint64_t sum = 0;
+    for (int k = first; k < first + n; k++) sum += pair_at(w, i, k, l);
+    D[l] = (uint32_t)sum;
+    D_high[l] = sum >> 32;
+  }
+}
+
+void mc_run_iadd_64(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  (void)m;
+  sum_of_pairs(w, i, mask, 1, 2);
+}
+
+void mc_run_iadd3_64(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  (void)m;
+  sum_of_pairs(w, i, mask, 3, 3);
+}
+
 // LEA d, p, a, b, [c,] shift, q: a moved left, and b. With HI the upper half of c:a moved.
 void mc_run_lea(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   (void)m;
@@ -276,11 +303,12 @@ static inline uint32_t smaller(bool is_unsigned, bool smallest, uint32_t a, uint
   return less == smallest ? a : b;
 }
 
+// IMNMX d, PT, PT, a, b, q: sm_100 and sm_120 have two predicates behind the result.
 void mc_run_imnmx(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   (void)m;
-  VALUES(A, 1);
-  VALUES(B, 2);
-  const uint32_t q = mc_pred(w, i, 3, true);
+  VALUES(A, 3);
+  VALUES(B, 4);
+  const uint32_t q = mc_pred(w, i, 5, true);
   const bool is_unsigned = mc_has(i->machine, MC_W_U32);
   uint64_t *D = mc_row(w, i, 0, 0);
   FOR_LANES(mask) D[l] = smaller(is_unsigned, lane_of(q, l), AT(A), AT(B));

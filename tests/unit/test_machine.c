@@ -97,8 +97,9 @@ static void setup_rungs(void) {
 }
 
 // Few tiles, and more slabs than a ring has.
-static const Model *small(int rung) {
+static const Model *small(int rung, const char *target) {
   Schedule schedule = property_of_two_heads(&cases.rung[rung].rung->schedule);
+  if (target) snprintf(schedule.target, sizeof schedule.target, "%s", target);
   const int64_t *v = schedule.value;
   if (cases.rung[rung].rung->not_built || emit_case_has_own_target(&cases, rung)) return NULL;
   if (v[KNOB_PERSISTENT] || v[KNOB_TAIL_SPLIT] > 1) return NULL;
@@ -137,14 +138,13 @@ static const char *refused(const Plan *plan, Cubin *cubin) {
   return NULL;
 }
 
-START_TEST(test_a_rung_from_its_machine_code) {
-  enum { ONE_IN = 6 };
-  const bool asked = _i < cases.n && stress_has_dear_turn(_i + ONE_IN - 1, ONE_IN, ONE_IN);
-  const Model *model = has_nvrtc && asked ? small(_i) : NULL;
+// C by the machine code of a rung for a target, NULL: its own, is what it is by its PTX.
+static void check_rung(int rung, const char *target) {
+  const Model *model = small(rung, target);
   if (!model) return;
   const Emission *emission = emit_model(arena, model, model->program);
   const Plan *plan =
-      plan_from_emission(arena, emission, model->program, model->target, cases.rung[_i].name);
+      plan_from_emission(arena, emission, model->program, model->target, cases.rung[rung].name);
   Cubin cubin = {.compiled = compile_once(arena, plan, COMPILE_BOTH)};
   Diags diags = diags_new(arena);
   if (!cubin.compiled->ok ||
@@ -153,7 +153,8 @@ START_TEST(test_a_rung_from_its_machine_code) {
     return;
   const char *why = refused(plan, &cubin);
   if (why) {
-    fprintf(stderr, "machine: %s is left out: %s\n", cases.rung[_i].name, why);
+    fprintf(stderr, "machine: %s, %s is left out: %s\n", cases.rung[rung].name,
+            target ? target : "its target", why);
     return;
   }
   const int64_t *v = model->schedule.value;
@@ -173,7 +174,26 @@ START_TEST(test_a_rung_from_its_machine_code) {
   const PtxPlanRun machine = ptx_plan_run(arena, plan, &given);
   const int64_t cells = plan_c_bytes(plan) / plan_type_bytes(plan->output_type);
   ck_assert_msg(memcmp(text.c, machine.c, sizeof *text.c * (size_t)cells) == 0,
-                "%s: C differs from what its PTX computes", cases.rung[_i].name);
+                "%s, %s: C differs from what its PTX computes", cases.rung[rung].name,
+                target ? target : "its target");
+}
+
+enum { ONE_IN = 6 };
+
+START_TEST(test_a_rung_from_its_machine_code) {
+  const bool asked = _i < cases.n && stress_has_dear_turn(_i + ONE_IN - 1, ONE_IN, ONE_IN);
+  if (has_nvrtc && asked) check_rung(_i, NULL);
+}
+END_TEST
+
+// Those that earlier GPUs can run.
+static const char *const earlier[] = {"a100", "rtx3090", "rtx4090"};
+enum { EARLIER = sizeof earlier / sizeof *earlier, EARLIER_ONE_IN = 40 };
+
+START_TEST(test_a_rung_for_an_earlier_gpu) {
+  const int rung = _i / EARLIER;
+  const bool asked = rung < cases.n && stress_has_dear_turn(_i, EARLIER_ONE_IN, EARLIER_ONE_IN);
+  if (has_nvrtc && asked) check_rung(rung, earlier[_i % EARLIER]);
 }
 END_TEST
 
@@ -271,7 +291,7 @@ START_TEST(test_the_table_says_what_it_may) {
     ck_assert_msg(op->as || op->run, "%s %s", op->name, op->needs);
     int n = 0;
     for (const char *c = op->operands; *c; c += strcspn(c, " "), c += strspn(c, " ")) {
-      ck_assert_msg(strchr("dsrfhglnyzpqebatokcixjPAGC", *c), "%s: operand %c", op->name, *c);
+      ck_assert_msg(strchr("dsrfhglnyzpqvebatokcixjPAGC", *c), "%s: operand %c", op->name, *c);
       n++;
     }
     for (const char *c = op->as; c && *c; c++)
@@ -301,6 +321,7 @@ Suite *suite_machine(void) {
   tcase_set_timeout(rungs, 120);
   tcase_add_checked_fixture(rungs, setup_rungs, teardown);
   tcase_add_loop_test(rungs, test_a_rung_from_its_machine_code, 0, EMIT_CASES_MAX);
+  tcase_add_loop_test(rungs, test_a_rung_for_an_earlier_gpu, 0, EARLIER * EMIT_CASES_MAX);
   suite_add_tcase(suite, rungs);
   return suite;
 }

@@ -77,6 +77,7 @@ static const Option OPTIONS[] = {
      .hi = MHZ_MAX},
     OPEN("compare", FLAG, request.compare),
     OPEN("against", TEXT, request.against),
+    OPEN("reduce", FLAG, request.reduce),
     OPEN("tolerance", TEXT, request.tolerance),
     OPEN("every-order", FLAG, request.orders),
     OPEN("strict", FLAG, strict),
@@ -198,7 +199,7 @@ static int open_file(Arena *arena, OpenOptions *given, Diags *diags) {
   }
   if (status == CLI_OK && request->against) {
     status = open_against(request, &result, diags);
-    if (status != CLI_OK && status != CLI_NO) cli_fail(diags);
+    if (diags->count) cli_fail(diags);
     return status;
   }
   if (status == CLI_OK) status = open_run(request, &result, diags);
@@ -246,9 +247,10 @@ static _Noreturn void watch_files(const OpenOptions *given) {
 
 // A person at a terminal who asked for no report gets the screen.
 static bool wants_screen(const OpenOptions *given) {
-  const bool report = given->request.orders || given->request.follow || as_json(given) ||
-                      given->markdown || given->text || given->list || given->request.ncu ||
-                      given->request.dumps.count > 0 || given->fail_above.count > 0;
+  const bool report = given->request.orders || given->request.against || given->request.follow ||
+                      as_json(given) || given->markdown || given->text || given->list ||
+                      given->request.ncu || given->request.dumps.count > 0 ||
+                      given->fail_above.count > 0;
   return !report && isatty(STDOUT_FILENO) && isatty(STDIN_FILENO);
 }
 
@@ -324,6 +326,7 @@ static bool goes_together(const OpenOptions *given, Diags *diags) {
        "--what-if, --cold and --mhz need --why"},
       {r->follow && (r->orders || r->against || given->markdown || r->detail),
        "--why goes without --every-order, --against, --markdown and --detail"},
+      {r->reduce && !r->against, "--reduce needs --against machine"},
       {r->machine && r->against, "--against runs the PTX beside machine code: leave out --machine"},
   };
   for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)

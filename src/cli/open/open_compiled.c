@@ -152,14 +152,19 @@ bool open_reconcile(OpenResult *r, PtxTally *tally) {
                        &r->why_not);
 }
 
+const char *open_ptxas(Arena *arena) {
+  const char *named = getenv("GEMMVIEW_PTXAS");
+  if (named) return access(named, X_OK) == 0 ? named : NULL;
+  return open_find_tool(arena, "ptxas");
+}
+
 const char *open_machine_code(const OpenResult *r, size_t *bytes, const char **why) {
   const Capsule *capsule = r->text.capsule;
   if (capsule && capsule->cubin.at) {
     *bytes = capsule->cubin.n;
     return (const char *)capsule->cubin.at;
   }
-  const char *named = getenv("GEMMVIEW_PTXAS");
-  const char *ptxas = named ? named : open_find_tool(r->arena, "ptxas");
+  const char *ptxas = open_ptxas(r->arena);
   const char *target = r->module->target ? r->module->target : "sm_90a";
   *why = "there is no ptxas here";
   return ptxas ? open_assemble(r->arena, ptxas, &r->text, r->kernel->name, target, bytes, why)

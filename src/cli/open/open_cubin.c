@@ -80,12 +80,17 @@ const PtxModule *open_cubin(Arena *arena, const OpenRequest *request, const Caps
   if (kernels_only) return mc_kernels(arena, &cubin, what);
   const McKernel *kernel = choose(arena, &cubin, request->kernel, what, diags);
   if (!kernel) return NULL;
+  int lines = 0;
+  OpenListings *known = request->listings;
+  const McListing *listing =
+      known ? open_known_listing(arena, known, &cubin, kernel, &lines) : NULL;
+  if (listing) return mc_module(arena, &cubin, kernel, listing, lines, what, diags);
   const SassResult *sass = sass_disassemble(arena, bytes, n, DISASSEMBLE_SECONDS);
   if (!sass->ok) {
     diag_add(diags, "machine", "%s: %s", what, sass->error);
     return NULL;
   }
-  int lines = 0;
-  const McListing *listing = listing_of(arena, sass, kernel->name, &lines);
+  listing = listing_of(arena, sass, kernel->name, &lines);
+  if (known) open_know_listing(arena, known, &cubin, kernel, listing, lines);
   return mc_module(arena, &cubin, kernel, listing, lines, what, diags);
 }

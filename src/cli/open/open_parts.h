@@ -74,6 +74,8 @@ bool open_reconcile(OpenResult *result, PtxTally *tally);
 // The machine code of the kernel: of a capsule as it was launched, of a text as ptxas makes it.
 // NULL with a sentence in *why.
 const char *open_machine_code(const OpenResult *result, size_t *bytes, const char **why);
+// The assembler: as GEMMVIEW_PTXAS names it, else as it is found; NULL.
+const char *open_ptxas(Arena *arena);
 // The text, or one kernel of it (NULL: all), as ptxas makes machine code of it for that
 // architecture; NULL with a sentence in *why.
 const char *open_assemble(Arena *arena, const char *ptxas, const OpenText *text, const char *kernel,

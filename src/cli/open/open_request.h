@@ -23,14 +23,16 @@ typedef struct OpenRequest {
   int budget;        // millions of lane instructions
   unsigned allowed;  // kinds of findings that end with no status of their own, a bit each
   bool predict;
-  bool machine;                // run the machine code, not the PTX
-  bool follow;                 // keep the ways of warps through it, for the clock
-  const char *against;         // "machine", or a cubin; NULL
-  bool compare;                // with what a capsule's launch left
-  bool orders;                 // keep the events of the first cluster, which alone is run
-  bool record;                 // keep addresses, for better layouts and the detail
-  struct WatchList *watched;   // gets the files that the kernel is made of; NULL: nobody watches
-  const OpenLaunch *launches;  // of the program that the file is a launch of, as many as are known
+  bool machine;                   // run the machine code, not the PTX
+  bool follow;                    // keep the ways of warps through it, for the clock
+  const char *against;            // "machine", or a cubin; NULL
+  bool reduce;                    // a small PTX that still differs from its machine code
+  struct OpenListings *listings;  // texts of instructions that are known; NULL: none are
+  bool compare;                   // with what a capsule's launch left
+  bool orders;                    // keep the events of the first cluster, which alone is run
+  bool record;                    // keep addresses, for better layouts and the detail
+  struct WatchList *watched;      // gets the files that the kernel is made of; NULL: nobody watches
+  const OpenLaunch *launches;     // of the program that the file is a launch of
   int n_launches;
   bool detail;  // everything in JSON; says on stderr meanwhile what it is doing
 } OpenRequest;

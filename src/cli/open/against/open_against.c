@@ -7,53 +7,22 @@
 
 #include "base/str.h"
 #include "cli/common/cli.h"
+#include "cli/open/against/reduce_parts.h"
 #include "cli/open/open_cubin.h"
 #include "cli/open/open_input.h"
 #include "cli/open/open_memory.h"
 #include "cli/open/open_parts.h"
+#include "kernels/toolchain/machine/sass.h"
 #include "machine/mc_back.h"
 
 typedef struct Against {
   Arena *arena;
   const OpenRequest *given;
   const OpenResult *r;
-  const PtxModule *module[2];  // PTX, machine code
-  OpenBlocks blocks;
+  Sides sides;
   LineTable lines;  // of the machine code: lines of the PTX
+  Str out;          // the report
 } Against;
-
-typedef struct Side {
-  PtxMachine *machine;
-  const OpenBuffer *buffers;
-  PtxOutcome outcome;
-} Side;
-
-static PtxOutcome run_blocks(PtxMachine *machine, const OpenBlocks *b) {
-  PtxOutcome outcome = PTX_DONE;
-  int step[3];
-  for (int d = 0; d < 3; d++) step[d] = b->all ? ptx_machine_cluster(machine)[d] : 1;
-  for (int z = b->first[2]; z <= b->last[2]; z += step[2])
-    for (int y = b->first[1]; y <= b->last[1]; y += step[1])
-      for (int x = b->first[0]; x <= b->last[0] && outcome == PTX_DONE; x += step[0])
-        outcome =
-            b->all ? ptx_machine_run_cluster(machine, x, y, z) : ptx_machine_run(machine, x, y, z);
-  return outcome;
-}
-
-static bool run_side(const Against *a, Arena *arena, int which, PtxTrace *trace,
-                     PtxAccessSink *sink, void *context, Side *out, Diags *diags) {
-  const PtxModule *module = a->module[which];
-  const PtxFunction *kernel = ptx_module_kernel(module, a->r->kernel->name, diags);
-  out->machine = kernel ? ptx_machine_new(arena, module, kernel, &a->r->launch, diags) : NULL;
-  if (!out->machine) return false;
-  out->buffers = open_give_args(arena, out->machine, module, kernel, a->given->args.count,
-                                a->given->args.items, diags);
-  if (!out->buffers) return false;
-  if (sink) ptx_machine_watch(out->machine, sink, context);
-  if (trace) ptx_machine_trace(out->machine, trace, context);
-  out->outcome = run_blocks(out->machine, &a->blocks);
-  return true;
-}
 
 static bool again(void *self, bool machine_code, PtxTrace *trace, PtxAccessSink *sink,
                   void *context) {
@@ -61,52 +30,22 @@ static bool again(void *self, bool machine_code, PtxTrace *trace, PtxAccessSink 
   Arena *arena = arena_new("again");
   Diags ignored = diags_new(arena);
   Side side;
-  const bool ran = run_side(a, arena, machine_code, trace, sink, context, &side, &ignored);
+  const bool ran = side_run(&a->sides, arena, machine_code ? SIDE_MACHINE : SIDE_PTX, trace, sink,
+                            context, &side, &ignored);
   arena_free(arena);
   return ran;
 }
 
-// ---- what differs -------------------------------------------------------------------------------
-
-typedef struct Word {
-  int param;
-  int64_t at;
-  uint32_t of[2];
-  int64_t n;  // words that differ
-} Word;
-
-static Word first_word(const Against *a, const Side side[2]) {
-  Word out = {.param = -1};
-  for (int i = 0; i < a->r->kernel->n_params; i++) {
-    const int64_t bytes = side[0].buffers[i].bytes;
-    const unsigned char *x = bytes ? ptx_machine_bytes(side[0].machine, side[0].buffers[i].address,
-                                                       bytes)
-                                   : NULL,
-                        *y = bytes ? ptx_machine_bytes(side[1].machine, side[1].buffers[i].address,
-                                                       bytes)
-                                   : NULL;
-    for (int64_t at = 0; x && y && at < bytes; at += 4) {
-      const size_t n = bytes - at < 4 ? (size_t)(bytes - at) : 4;
-      if (memcmp(x + at, y + at, n) == 0) continue;
-      if (out.n++) continue;
-      out.param = i;
-      out.at = at;
-      memcpy(&out.of[0], x + at, n);
-      memcpy(&out.of[1], y + at, n);
-    }
-  }
-  return out;
-}
-
 static const char *machine_text(const Against *a, int pc) {
-  return pc < 0 ? "nobody" : ptx_inst_text(a->arena, a->module[1], &a->module[1]->code[pc]);
+  return pc < 0 ? "nobody"
+                : ptx_inst_text(a->arena, a->sides.module[1], &a->sides.module[1]->code[pc]);
 }
 
 static const char *ptx_text(const Against *a, int pc) {
   if (pc < 0) return "nobody";
-  const PtxInst *i = &a->module[0]->code[pc];
+  const PtxInst *i = &a->sides.module[0]->code[pc];
   return arena_printf(a->arena, "PTX line %d: %s", i->line,
-                      ptx_inst_text(a->arena, a->module[0], i));
+                      ptx_inst_text(a->arena, a->sides.module[0], i));
 }
 
 // The line of the PTX that an instruction was made from.
@@ -115,38 +54,49 @@ static const char *origin_text(const Against *a, int pc) {
   if (!row) return "";
   const PtxInst line = {.line = row->line};
   return arena_printf(a->arena, "\n               from PTX line %d: %s", row->line,
-                      ptx_inst_text(a->arena, a->module[0], &line));
+                      ptx_inst_text(a->arena, a->sides.module[0], &line));
 }
 
 static const char *finding_of(const Against *a, const Side *side, int which) {
   if (side->outcome == PTX_DONE) return "done";
-  const int n = ptx_machine_findings(side->machine);
-  const PtxFinding *f = n ? ptx_machine_finding(side->machine, n - 1) : NULL;
+  const PtxFinding *f = side_end(side);
   if (!f) return "budget";
   return arena_printf(a->arena, "%s: %s; %s", ptx_finding_names[f->kind], f->text ? f->text : "",
                       which ? machine_text(a, f->pc) : ptx_text(a, f->pc));
 }
 
-static void print_fault(const Against *a, const McFault *f) {
+static void print_fault(Against *a, const McFault *f) {
   if (!f->found) return;
-  printf("  made by        %s\n", machine_text(a, f->pc));
-  printf("               0x%08x in thread %d of block %d,%d,%d, %d instruction%s back%s\n",
-         f->value, f->thread, f->block[0], f->block[1], f->block[2], f->steps, plural_s(f->steps),
-         origin_text(a, f->pc));
+  str_printf(&a->out, "  made by        %s\n", machine_text(a, f->pc));
+  str_printf(&a->out,
+             "               0x%08x in thread %d of block %d,%d,%d, %d instruction%s back%s\n",
+             f->value, f->thread, f->block[0], f->block[1], f->block[2], f->steps,
+             plural_s(f->steps), origin_text(a, f->pc));
   if (f->or_pc < 0) return;
-  printf("  or by          %s%s\n", machine_text(a, f->or_pc), origin_text(a, f->or_pc));
-  printf(
+  str_printf(&a->out, "  or by          %s%s\n", machine_text(a, f->or_pc),
+             origin_text(a, f->or_pc));
+  str_printf(
+      &a->out,
       "               it made a value that the first one does not have: one of the two uses a "
       "wrong register\n");
 }
 
-static void print_word(const Against *a, const Word *word, const McFault *f) {
-  printf("  memory differs in %" PRId64 " word%s; the first: argument %d, byte %" PRId64
-         ": 0x%08x by PTX, 0x%08x by machine code\n",
-         word->n, plural_s(word->n), word->param, word->at, word->of[0], word->of[1]);
-  printf("  stored by      %s%s\n", machine_text(a, f->store_pc), origin_text(a, f->store_pc));
-  printf("  by PTX         %s\n", ptx_text(a, f->ptx_store_pc));
+static void print_word(Against *a, const SideWord *word, const McFault *f) {
+  str_printf(&a->out,
+             "  memory differs in %" PRId64 " word%s; the first: argument %d, byte %" PRId64
+             ": 0x%08x by PTX, 0x%08x by machine code\n",
+             word->n, plural_s(word->n), word->param, word->at, word->of[0], word->of[1]);
+  str_printf(&a->out, "  stored by      %s%s\n", machine_text(a, f->store_pc),
+             origin_text(a, f->store_pc));
+  str_printf(&a->out, "  by PTX         %s\n", ptx_text(a, f->ptx_store_pc));
   print_fault(a, f);
+}
+
+static bool take_code(Against *a, const char *cubin, size_t bytes, Diags *diags) {
+  OpenRequest of = {.path = a->given->path, .kernel = a->r->kernel->name};
+  a->sides.module[SIDE_MACHINE] = open_cubin(a->arena, &of, NULL, cubin, bytes, false, diags);
+  a->lines = line_table_read(a->arena, cubin, bytes, ".nv_debug_line_sass", a->r->kernel->name);
+  return a->sides.module[SIDE_MACHINE] != NULL;
 }
 
 static bool find_module(Against *a, Diags *diags) {
@@ -159,15 +109,11 @@ static bool find_module(Against *a, Diags *diags) {
   } else {
     cubin = open_read_file(a->arena, which, &bytes, diags);
   }
-  if (!cubin) return false;
-  OpenRequest of = {.path = a->given->path, .kernel = a->r->kernel->name};
-  a->module[1] = open_cubin(a->arena, &of, NULL, cubin, bytes, false, diags);
-  a->lines = line_table_read(a->arena, cubin, bytes, ".nv_debug_line_sass", a->r->kernel->name);
-  return a->module[1] != NULL;
+  return cubin && take_code(a, cubin, bytes, diags);
 }
 
 static const int *lines_of(const Against *a) {
-  const int n = a->module[1]->n_code;
+  const int n = a->sides.module[1]->n_code;
   int *line = ARENA_ARRAY(a->arena, int, n + 1);
   for (int pc = 0; pc < n && a->lines.n; pc++) {
     const LineRow *row = line_table_find(&a->lines, (uint64_t)pc * 16);
@@ -177,43 +123,195 @@ static const int *lines_of(const Against *a) {
 }
 
 // From the access that ended the machine code, else from the word.
-static void explain(Against *a, const Word *word, const Side *side) {
-  const int *line = lines_of(a), n_code = a->module[1]->n_code;
-  const int n = ptx_machine_findings(side->machine);
-  const PtxFinding *f = n ? ptx_machine_finding(side->machine, n - 1) : NULL;
+static McFault explain(Against *a, const SideWord *word, const Side *side) {
+  const int *line = lines_of(a), n_code = a->sides.module[SIDE_MACHINE]->n_code;
+  const PtxFinding *f = side_end(side);
+  McFault fault = {.ptx_store_pc = -1};
   if (side->outcome == PTX_STOPPED && f && f->thread >= 0) {
-    const McFault fault =
-        mc_back_from(a->arena, again, a, line, n_code, f->pc, f->thread, f->block);
+    fault = mc_back_from(a->arena, again, a, line, n_code, f->pc, f->thread, f->block);
     print_fault(a, &fault);
   } else if (word->n) {
     const uint64_t address = side->buffers[word->param].address + (uint64_t)word->at;
-    const McFault fault = mc_back(a->arena, again, a, line, n_code, address);
+    fault = mc_back(a->arena, again, a, line, n_code, address);
     print_word(a, word, &fault);
   }
+  return fault;
+}
+
+// Says what is different between two runs; false: nothing is.
+static bool compare(Against *a, const Side side[SIDES], SideWord *word, McFault *fault) {
+  *word = side_first_word(&a->sides, side);
+  str_printf(&a->out, "%s, %s: PTX %s; machine code %s\n", a->r->path, a->r->kernel->name,
+             finding_of(a, &side[SIDE_PTX], SIDE_PTX),
+             finding_of(a, &side[SIDE_MACHINE], SIDE_MACHINE));
+  if (!word->n) str_add(&a->out, "  memory is equal\n");
+  if (!word->n && side[SIDE_PTX].outcome == side[SIDE_MACHINE].outcome) return false;
+  *fault = explain(a, word, &side[SIDE_MACHINE]);
+  return true;
+}
+
+static bool run_both(const Against *a, Side side[SIDES], Diags *diags) {
+  for (int i = 0; i < SIDES; i++)
+    if (!side_run(&a->sides, a->arena, i, NULL, NULL, NULL, &side[i], diags)) return false;
+  return true;
+}
+
+// ---- --reduce -----------------------------------------------------------------------------------
+
+static int count_lines(const char *text) {
+  int n = 0;
+  for (; *text; text++) n += *text == '\n';
+  return n;
+}
+
+static void add_triple(Str *out, const char *name, const int n[3]) {
+  str_printf(out, "%s=%d", name, n[0]);
+  if (n[1] != 1 || n[2] != 1) str_printf(out, "x%d", n[1]);
+  if (n[2] != 1) str_printf(out, "x%d", n[2]);
+}
+
+static const char *state_launch(Arena *arena, const ReduceState *s) {
+  Str out = str_new(arena);
+  add_triple(&out, "--launch grid", s->launch.grid);
+  add_triple(&out, ",block", s->launch.block);
+  if (s->launch.cluster[0]) add_triple(&out, ",cluster", s->launch.cluster);
+  if (s->launch.dynamic_smem) str_printf(&out, ",smem=%d", s->launch.dynamic_smem);
+  const int *first = s->blocks.first;
+  if (s->blocks.all)
+    str_add(&out, " --blocks all");
+  else if (first[0] || first[1] || first[2])
+    str_printf(&out, " --blocks %d,%d,%d", first[0], first[1], first[2]);
+  for (int i = 0; i < s->args.count; i++) str_printf(&out, " --arg %s", s->args.items[i]);
+  return str_line(arena, out.text);
+}
+
+static void add_tried(Against *a, const Reduce *r) {
+  int tried = 0;
+  for (int v = 0; v < REDUCE_N_VERDICTS; v++) tried += r->counts[v];
+  str_printf(&a->out, "%d texts tried, ptxas ran %d times%s:\n", tried, r->assembled,
+             r->assembled >= r->most ? ", which is the limit" : "");
+  for (int v = 0; v < REDUCE_N_VERDICTS; v++)
+    if (r->counts[v]) str_printf(&a->out, "  %4d  %s\n", r->counts[v], reduce_verdict_texts[v]);
+}
+
+static void print_reduced(const Against *a, const char *ptx) {
+  fputs(str_sanitise(a->arena, ptx), stdout);
+  for (const char *at = a->out.text; *at;) {
+    const size_t n = strcspn(at, "\n");
+    printf("// %.*s\n", (int)n, at);
+    at += n + (at[n] == '\n');
+  }
+}
+
+// The reproducer, then what was found in the text and in it, as comments behind it: lines keep
+// their numbers.
+static int show_reduced(Against *a, Reduce *r, Diags *diags) {
+  Against b = {.arena = a->arena, .given = a->given};
+  OpenResult result = *a->r;
+  size_t bytes = 0;
+  const char *cubin = NULL;
+  Side side[SIDES];
+  SideWord word;
+  McFault fault;
+  b.sides = reduce_sides(a->arena, r, &r->state, &cubin, &bytes, diags);
+  result.module = b.sides.module[SIDE_PTX];
+  result.path = "the reproducer";
+  b.r = &result;
+  b.out = a->out;
+  str_printf(&b.out, "reduced from %d lines to %d: ", count_lines(a->r->text.ptx),
+             count_lines(r->state.text));
+  add_tried(&b, r);
+  str_printf(&b.out, "run it with: gemmview open FILE --kernel %s %s --against machine\n",
+             r->kernel, state_launch(a->arena, &r->state));
+  if (!cubin || !take_code(&b, cubin, bytes, diags) || !run_both(&b, side, diags)) return CLI_USAGE;
+  compare(&b, side, &word, &fault);
+  print_reduced(&b, r->state.text);
+  return CLI_NO;
+}
+
+// Why nothing can be reduced: the text as it is does not show it here.
+static int refuse(const Against *a, const Reduce *r, ReduceVerdict v, Diags *diags) {
+  fputs(a->out.text, stdout);
+  if (v == REDUCE_UNWRITTEN)
+    diag_add(diags, "machine",
+             "--reduce: line %d of the PTX reads a register before it is written; ptxas may take "
+             "any value for it, so the difference says nothing of ptxas",
+             r->unwritten_line);
+  else if (v == REDUCE_EQUAL)
+    diag_add(diags, "machine",
+             "--reduce: what %s makes of this PTX agrees with it; name the ptxas that made the "
+             "machine code in GEMMVIEW_PTXAS",
+             str_sanitise(diags->arena, r->ptxas));
+  else
+    diag_add(diags, "machine", "--reduce: the PTX alone cannot be taken: %s",
+             reduce_verdict_texts[v]);
+  return v == REDUCE_EQUAL ? CLI_MISSING : CLI_NO;
+}
+
+static int reduce(Against *a, const Side side[SIDES], const McFault *fault, Diags *diags) {
+  enum { MOST = 3000, SLACK = 1 << 20, TIMES = 4 };
+  Reduce r = {.arena = a->arena,
+              .path = a->given->path,
+              .kernel = a->r->kernel->name,
+              .ptxas = open_ptxas(a->arena),
+              .is_memory = side[SIDE_MACHINE].outcome == PTX_DONE,
+              .outcome = side[SIDE_MACHINE].outcome,
+              .listings = open_listings(a->arena),
+              .most = MOST};
+  if (!r.ptxas) {
+    diag_add(diags, "machine", "--reduce assembles many texts, and there is no ptxas here");
+    return CLI_MISSING;
+  }
+  const PtxFinding *end = side_end(&side[SIDE_MACHINE]);
+  if (end) r.end = end->kind;
+  r.findings = reduce_kinds(side[SIDE_PTX].machine);
+  r.budget = TIMES * ptx_machine_lane_instructions(side[SIDE_PTX].machine) + SLACK;
+  const bool stored = fault->ptx_store_pc >= 0;
+  memcpy(r.block, fault->block, sizeof r.block);
+  const ReduceState state = {.text = a->r->text.ptx,
+                             .bytes = a->r->text.bytes,
+                             .launch = a->sides.launch,
+                             .blocks = a->sides.blocks,
+                             .args = a->sides.args};
+  ReduceTrial trial;
+  r.is_placed = true;
+  ReduceVerdict v = reduce_begin(&r, arena_new("reduce"), &state, &trial);
+  r.is_placed = false;
+  if (v == REDUCE_SHOWS && reduce_finish(&r, &trial, 1) < 0) v = REDUCE_EQUAL;
+  if (v != REDUCE_SHOWS) return refuse(a, &r, v, diags);
+  reduce_shrink(&r, stored ? a->r->module->code[fault->ptx_store_pc].line : 0);
+  return show_reduced(a, &r, diags);
 }
 
 int open_against(const OpenRequest *request, OpenResult *r, Diags *diags) {
   OpenRequest given = *request;
   const char *memory = open_memory_path(r->arena, r->path, r->kernel->name);
   if (!given.launch || given.args.count == 0) open_recall(r->arena, memory, &given);
-  Against a = {.arena = r->arena, .given = &given, .r = r, .module = {r->module}};
+  Against a = {.arena = r->arena, .given = &given, .r = r, .out = str_new(r->arena)};
   if (!given.launch) {
     diag_add(diags, "usage", "--against needs --launch and --arg")->nearest =
         "--launch grid=1,block=128,smem=0";
     return CLI_USAGE;
   }
+  OpenBlocks blocks;
   if (!open_read_launch(given.launch, &r->launch, diags) ||
-      !open_read_blocks(given.blocks, &r->launch, &a.blocks, diags) || !find_module(&a, diags))
+      !open_read_blocks(given.blocks, &r->launch, &blocks, diags))
     return CLI_USAGE;
   r->launch.budget = given.budget * INT64_C(1000000);
-  Side side[2];
-  for (int i = 0; i < 2; i++)
-    if (!run_side(&a, r->arena, i, NULL, NULL, NULL, &side[i], diags)) return CLI_USAGE;
-  const Word word = first_word(&a, side);
-  printf("%s, %s: PTX %s; machine code %s\n", r->path, r->kernel->name, finding_of(&a, &side[0], 0),
-         finding_of(&a, &side[1], 1));
-  if (!word.n) printf("  memory is equal\n");
-  if (!word.n && side[0].outcome == side[1].outcome) return CLI_OK;
-  explain(&a, &word, &side[1]);
-  return CLI_NO;
+  a.sides = (Sides){.module = {r->module},
+                    .kernel = r->kernel->name,
+                    .launch = r->launch,
+                    .blocks = blocks,
+                    .args = given.args};
+  Side side[SIDES];
+  SideWord word;
+  const bool is_named = !str_equal(given.against, "machine");
+  if (!find_module(&a, diags))
+    return (is_named || open_ptxas(r->arena)) && sass_find_tool(r->arena) ? CLI_USAGE : CLI_MISSING;
+  if (!run_both(&a, side, diags)) return CLI_USAGE;
+  McFault fault = {.ptx_store_pc = -1};
+  const bool differs = compare(&a, side, &word, &fault);
+  if (differs && given.reduce) return reduce(&a, side, &fault, diags);
+  fputs(a.out.text, stdout);
+  return differs ? CLI_NO : CLI_OK;
 }

@@ -231,6 +231,17 @@ SassResult *sass_disassemble(Arena *arena, const void *cubin, size_t bytes, doub
   return result;
 }
 
+SassResult *sass_disassemble_bytes(Arena *arena, const char *target, const void *code, size_t bytes,
+                                   double deadline_s) {
+  const char *tool = sass_find_tool(arena);
+  if (!tool) return failed(arena, NULL, "nvdisasm was not found");
+  const char *sm = str_starts(target, "sm_") ? target + 3 : target;
+  const char *const words[] = {tool, "-b", arena_printf(arena, "SM%s", sm), "INPUT", NULL};
+  const ToolResult run = tool_run(arena, words, code, bytes, NULL, deadline_s);
+  if (!run.ok) return failed(arena, tool, run.error);
+  return sass_parse(arena, arena_printf(arena, ".text.bytes:\n%s", run.output));
+}
+
 void sass_add_live(Arena *arena, SassResult *result, const void *cubin, size_t bytes,
                    double deadline_s) {
   if (!result->ok) return;

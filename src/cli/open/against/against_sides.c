@@ -1,0 +1,59 @@
+// Module, launch, arguments → machine → its memory, word by word.
+#include "cli/open/against/against_sides.h"
+
+#include <string.h>
+
+static PtxOutcome run_blocks(PtxMachine *machine, const OpenBlocks *b) {
+  PtxOutcome outcome = PTX_DONE;
+  int step[3];
+  for (int d = 0; d < 3; d++) step[d] = b->all ? ptx_machine_cluster(machine)[d] : 1;
+  for (int z = b->first[2]; z <= b->last[2]; z += step[2])
+    for (int y = b->first[1]; y <= b->last[1]; y += step[1])
+      for (int x = b->first[0]; x <= b->last[0] && outcome == PTX_DONE; x += step[0])
+        outcome =
+            b->all ? ptx_machine_run_cluster(machine, x, y, z) : ptx_machine_run(machine, x, y, z);
+  return outcome;
+}
+
+bool side_run(const Sides *s, Arena *arena, int which, PtxTrace *trace, PtxAccessSink *sink,
+              void *context, Side *out, Diags *diags) {
+  const PtxModule *module = s->module[which];
+  const PtxFunction *kernel = ptx_module_kernel(module, s->kernel, diags);
+  out->machine = kernel ? ptx_machine_new(arena, module, kernel, &s->launch, diags) : NULL;
+  if (!out->machine) return false;
+  out->buffers =
+      open_give_args(arena, out->machine, module, kernel, s->args.count, s->args.items, diags);
+  if (!out->buffers) return false;
+  if (sink) ptx_machine_watch(out->machine, sink, context);
+  if (trace) ptx_machine_trace(out->machine, trace, context);
+  out->outcome = run_blocks(out->machine, &s->blocks);
+  return true;
+}
+
+static const unsigned char *memory_of(const Side *side, int param) {
+  const OpenBuffer *b = &side->buffers[param];
+  return b->bytes ? ptx_machine_bytes(side->machine, b->address, b->bytes) : NULL;
+}
+
+SideWord side_first_word(const Sides *s, const Side side[SIDES]) {
+  SideWord out = {.param = -1};
+  for (int i = 0; i < s->args.count; i++) {
+    const int64_t bytes = side[0].buffers[i].bytes;
+    const unsigned char *x = memory_of(&side[0], i), *y = memory_of(&side[1], i);
+    for (int64_t at = 0; x && y && at < bytes; at += 4) {
+      const size_t n = bytes - at < 4 ? (size_t)(bytes - at) : 4;
+      if (memcmp(x + at, y + at, n) == 0) continue;
+      if (out.n++) continue;
+      out.param = i;
+      out.at = at;
+      memcpy(&out.of[0], x + at, n);
+      memcpy(&out.of[1], y + at, n);
+    }
+  }
+  return out;
+}
+
+const PtxFinding *side_end(const Side *side) {
+  const int n = side->outcome == PTX_DONE ? 0 : ptx_machine_findings(side->machine);
+  return n ? ptx_machine_finding(side->machine, n - 1) : NULL;
+}

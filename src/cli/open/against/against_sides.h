@@ -1,0 +1,35 @@
+// One launch of a kernel, run from its PTX and from machine code, each on memory of its own.
+#pragma once
+#include "cli/common/options.h"
+#include "cli/open/open_input.h"
+
+enum { SIDE_PTX, SIDE_MACHINE, SIDES };
+
+typedef struct Sides {
+  const PtxModule *module[SIDES];
+  const char *kernel;
+  PtxLaunch launch;
+  OpenBlocks blocks;
+  OptionList args;
+} Sides;
+
+typedef struct Side {
+  PtxMachine *machine;
+  const OpenBuffer *buffers;  // by parameter
+  PtxOutcome outcome;
+} Side;
+
+typedef struct SideWord {
+  int param;  // -1: memory is equal
+  int64_t at;
+  uint32_t of[SIDES];
+  int64_t n;  // words that differ
+} SideWord;
+
+// `trace` and `sink` may be NULL. False after findings: the launch cannot be run.
+bool side_run(const Sides *sides, Arena *arena, int which, PtxTrace *trace, PtxAccessSink *sink,
+              void *context, Side *out, Diags *diags);
+// The first word of the arguments' memory that differs.
+SideWord side_first_word(const Sides *sides, const Side side[SIDES]);
+// The finding that ended a run; NULL: none did.
+const PtxFinding *side_end(const Side *side);

@@ -258,13 +258,13 @@ static void draw_bar_legend(Canvas *canvas, Rect head, const Session *session) {
   if (only) canvas_fit(canvas, head, 0, col, head.cols - col, ALIGN_LEFT, STYLE_DIM, said);
 }
 
-// Over what draw_claimed_bar() ends a row with.
-static void draw_first_title(Canvas *canvas, Rect head, const LadderLines *lines) {
+// Over what draw_claimed_bar() ends a row with; takes its columns from the head.
+static void draw_first_title(Canvas *canvas, Rect *head, const LadderLines *lines) {
   enum { TITLE_OF_FIRST = 12, ROOM = 110 };
   bool any = false;
   for (int i = 0; i < lines->n; i++) any |= lines->line[i].claimed_first > 0;
-  if (any && head.cols >= ROOM)
-    canvas_fit(canvas, head, 0, head.cols - 1 - TITLE_OF_FIRST, TITLE_OF_FIRST, ALIGN_RIGHT,
+  if (any && head->cols >= ROOM)
+    canvas_fit(canvas, rect_take_right(head, TITLE_OF_FIRST + 1), 0, 0, TITLE_OF_FIRST, ALIGN_RIGHT,
                STYLE_CLAIM, "c × first");
 }
 
@@ -277,8 +277,8 @@ static void draw_table(Canvas *canvas, Rect in, const Session *session, const La
   canvas_text(canvas, head, 0, RATIO_COL, STYLE_HEADER,
               schedule_reference(&session->doc.ladder->rung[0].schedule));
   canvas_text(canvas, head, 0, MODEL_COL, STYLE_HEADER, "TFLOP/s");
+  draw_first_title(canvas, &head, lines);
   draw_bar_legend(canvas, head, session);
-  draw_first_title(canvas, head, lines);
   int cursor = session_view_state_const(session)->cursor;
   int first = view_scroll(cursor, lines->n, in.rows);
   for (int i = 0; i < in.rows && first + i < lines->n; i++) {

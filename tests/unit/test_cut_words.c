@@ -110,12 +110,12 @@ static void done(void) {
 }
 
 // A word with its ellipsis, before or behind, says itself that it is cut; letters in pictures stand
-// in the order of lanes, banks or clocks.
+// in the order of lanes, banks or CTAs, or repeat.
 static bool is_picture(const char *text, size_t n) {
   int steps = 0;
   for (size_t i = 1; i < n; i++) {
-    const int step = abs(text[i] - text[i - 1]);
-    steps += step <= 2 || !islower((unsigned char)text[i]) != !islower((unsigned char)text[i - 1]);
+    const int step = text[i] - text[i - 1], before = i > 1 ? text[i - 1] - text[i - 2] : step;
+    steps += abs(step) <= 2 || step == before;
   }
   return 2 * steps >= (int)n - 1;
 }

@@ -375,15 +375,20 @@ static void draw_passes(Canvas *canvas, Rect in, const Session *session) {
   if (shown_of(session) == SHOW_PROGRAM) draw_letters(canvas, in, loops);
 }
 
-// On the line that ends the program: the same pass in the words of another compiler; nothing where
-// they have no room whole, for half of a line of code says nothing.
+// On the line that ends the program: the same pass in the words of another compiler, cut behind a
+// whole word.
 static void draw_dialect(Canvas *canvas, Rect line, const Session *session) {
   const char *text = ((const Loops *)session->prepared)->dialect;
   if (!text) return;
   const char *said =
       arena_printf(session->frame, " deplodock, the article's compiler, writes: %s ", text);
   if (utf8_columns(said) + 2 > line.cols)
-    said = arena_printf(session->frame, " deplodock writes: %s ", text);
+    said = arena_printf(session->frame, " deplodock: %s ", text);
+  if (utf8_columns(said) + 2 > line.cols) {
+    size_t fits = utf8_fit(said, line.cols - 5);
+    while (fits > 0 && said[fits] != ' ') fits--;
+    said = arena_printf(session->frame, "%.*s… ", (int)fits, said);
+  }
   const int col = line.cols - utf8_columns(said) - 2;
   if (col > 0) canvas_text(canvas, line, 0, col, STYLE_DIM, said);
 }

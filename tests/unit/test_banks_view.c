@@ -70,7 +70,7 @@ START_TEST(room_that_is_there_is_used) {
   size(60, 200);
   ck_assert(shows("ln  byte bank"));
   ck_assert(shows("B_s [16 x 128]"));
-  ck_assert(shows("cell = bank 0-9 a-v, lit: asked for now"));
+  ck_assert(shows("cell = bank 0-9 a-v; bright: read in this phase"));
   ck_assert(shows("q1 = quarter-warp 1"));
 }
 END_TEST

@@ -228,6 +228,12 @@ START_TEST(text_is_wrapped_at_blanks) {
   ck_row(canvas, 4, " 4");
   ck_row(canvas, 5, " on the same");
   ck_row(canvas, 6, " banks");
+  canvas_clear(canvas);
+  ck_assert_int_eq(canvas_wrap(canvas, (Rect){1, 1, 2, 12}, STYLE_TEXT, text), 6);
+  ck_row(canvas, 2, " row put…");
+  canvas_clear(canvas);
+  ck_assert_int_eq(canvas_wrap(canvas, (Rect){1, 1, 3, 11}, STYLE_TEXT, text), 6);
+  ck_row(canvas, 3, " lanes 0 an…");
   ck_assert_int_eq(canvas_wrap_rows("abcdefgh", 3), 3);
   ck_assert_int_eq(canvas_wrap_rows("漢漢漢", 1), 3);
   ck_assert_int_eq(canvas_wrap_rows("", 9), 0);

@@ -61,6 +61,70 @@ START_TEST(number_reference_limit_and_cause) {
 }
 END_TEST
 
+// A story's words about a cause, and the limits that the headline may name beside them; NULL: they
+// tell of no limit.
+static const char *const cause_words[] = {"idle",  "hide",       "hidden", "queue",
+                                          "limit", "bottleneck", "starve", "wait that"};
+static const struct {
+  const char *phrase, *limits;
+} causes[] = {
+    {"31 of 32 lanes idle", "L1 and global memory"},
+    {"arithmetic hides the wait for memory", "shared memory|FMA"},
+    {"the copy begins before the multiply, which hides it", NULL},
+    {"the softmax is the wait that is left", "waits"},
+    {"needs the same bytes from L2", "L2"},
+    {"the adds begin to queue", "shared memory"},
+    {"the next slab's wgmmas are queued", NULL},
+};
+
+static bool may_be(const char *limits, const char *headline) {
+  for (const char *at = limits; at && *at; at += strcspn(at, "|"), at += *at == '|')
+    if (strstr(headline, arena_printf(arena, "%.*s", (int)strcspn(at, "|"), at))) return true;
+  return !limits;
+}
+
+// Each word of a cause stands in a phrase of the table, each phrase beside a limit it agrees with.
+static void check_story(const char *rung, const char *story, const char *headline) {
+  for (size_t i = 0; i < sizeof cause_words / sizeof *cause_words; i++) {
+    bool told = !strstr(story, cause_words[i]);
+    for (size_t j = 0; j < sizeof causes / sizeof *causes; j++)
+      told |= strstr(causes[j].phrase, cause_words[i]) && strstr(story, causes[j].phrase);
+    ck_assert_msg(told, "%s: \"%s\" in \"%s\" needs a row", rung, cause_words[i], story);
+  }
+  for (size_t i = 0; i < sizeof causes / sizeof *causes; i++)
+    if (strstr(story, causes[i].phrase))
+      ck_assert_msg(may_be(causes[i].limits, headline), "%s: \"%s\" beside \"%s\"", rung,
+                    causes[i].phrase, headline);
+}
+
+START_TEST(a_story_agrees_with_the_limit) {
+  for (int i = 0; i < session->doc.n_ladders; i++) {
+    const Ladder *ladder = session->doc.ladders[i];
+    for (int rung = 0; rung < ladder->n_rungs; rung++) {
+      if (!session_go_rung_of(session, ladder, rung) || session->doc.now.reasons) continue;
+      drive_frame(session, canvas);
+      check_story(ladder->rung[rung].name, ladder->rung[rung].line,
+                  ((const Explore *)session->prepared)->limit);
+    }
+  }
+}
+END_TEST
+
+// Without a time and without the clock's number no unit is called the limit: waits may be.
+START_TEST(no_limit_without_a_speed) {
+  stand("blackwell", "tma");
+  ck_assert_msg(strstr(row(2), "busiest is the tensor core, 0.25 clk"), "%s", row(2));
+  ck_assert_msg(strstr(row(3), "no time is known here, so waits are not counted"), "%s", row(3));
+  ck_assert(!shows("limited by"));
+}
+END_TEST
+
+START_TEST(few_blocks_are_a_cause) {
+  stand("fp32", "splitk_1");
+  ck_assert_msg(strstr(row(3), "16 blocks for 132 SMs: 116 of them have no work"), "%s", row(3));
+}
+END_TEST
+
 // Parts that have no room are left out whole, whatever the width.
 START_TEST(no_word_of_the_headline_is_cut) {
   for (int cols = VIEW_COLS_MIN; cols <= 200; cols++) {
@@ -151,6 +215,9 @@ Suite *suite_headline(void) {
   tcase_add_test(tcase, the_name_that_one_types_is_on_the_screen);
   tcase_add_test(tcase, a_ladder_begins_at_its_first_rung);
   tcase_add_test(tcase, number_reference_limit_and_cause);
+  tcase_add_test(tcase, a_story_agrees_with_the_limit);
+  tcase_add_test(tcase, no_limit_without_a_speed);
+  tcase_add_test(tcase, few_blocks_are_a_cause);
   tcase_add_test(tcase, no_word_of_the_headline_is_cut);
   tcase_add_test(tcase, few_knobs_at_first_sight);
   tcase_add_test(tcase, knobs_stay_where_they_are);

@@ -73,6 +73,21 @@ START_TEST(test_aliases_echo_in_the_tables_spelling) {
 END_TEST
 
 // TMA copies slabs: both operands have one, unless STAGE says otherwise, in whatever order.
+// What a screen shows of a value: operands by name, which may be typed; an atom with its own N.
+START_TEST(test_values_are_said_in_words) {
+  const Schedule both = parse("STAGE=11"), typed = parse("STAGE=A+B"), one = parse("STAGE=10");
+  ck_assert_int_eq(typed.value[KNOB_STAGE], both.value[KNOB_STAGE]);
+  ck_assert_str_eq(knob_value_said(arena, &both, KNOB_STAGE), "A+B");
+  ck_assert_str_eq(knob_value_said(arena, &one, KNOB_STAGE), "A");
+  ck_assert_str_eq(knob_value_text(arena, &typed, KNOB_STAGE), "11");
+  const Schedule narrow = parse("ATOM_KIND=wgmma_m64n256k16_bf16,ATOM_N=128"),
+                 whole = parse("ATOM_KIND=mma_m16n8k16_f16");
+  ck_assert_str_eq(knob_value_said(arena, &narrow, KNOB_ATOM_KIND), "wgmma_m64n128k16_bf16");
+  ck_assert_str_eq(knob_value_said(arena, &whole, KNOB_ATOM_KIND), "mma_m16n8k16_f16");
+  ck_assert_int_eq(diags.count, 0);
+}
+END_TEST
+
 START_TEST(test_tma_stages_unless_given) {
   static const struct {
     const char *line, *stage;
@@ -238,6 +253,7 @@ Suite *suite_knob(void) {
                       (int)(sizeof article_lines / sizeof *article_lines));
   tcase_add_test(tcase, test_names_fit_the_panel);
   tcase_add_test(tcase, test_aliases_echo_in_the_tables_spelling);
+  tcase_add_test(tcase, test_values_are_said_in_words);
   tcase_add_test(tcase, test_tma_stages_unless_given);
   tcase_add_test(tcase, test_commas_before_numbers);
   tcase_add_test(tcase, test_atom_sets_dtype_unless_given);

@@ -201,6 +201,25 @@ START_TEST(selected_loop_lights_its_tile) {
 }
 END_TEST
 
+// Where a character is several tiles the legend says how many, and the marks of the next CTAs begin
+// behind the one at hand, though some of its character's rows are computed later.
+START_TEST(a_character_of_several_tiles) {
+  ck_assert(session_go_ladder(session, "hopper", &diags));
+  session_go_rung(session, ladder_find_rung(session->doc.ladder, "roles", &diags));
+  canvas_resize(canvas, 24, 80);
+  show("tiles");
+  ck_assert_msg(sees("A character of C: 4 × 2 tiles"), "%s", export_text(arena, canvas));
+  ck_assert_msg(sees(" ▓▓▓▓▓▓C123456789"), "%s", export_text(arena, canvas));
+  ck_assert(sees(" abcdefghijklmnop"));
+  keys("Enter");
+  ck_assert_msg(sees("A character of C: 16 × 8 elements"), "%s", export_text(arena, canvas));
+  ck_assert(session_set_text(session, "M=1024,N=1024", &diags));
+  tiles_chosen(session)->level = 0;
+  show("tiles");
+  ck_assert_msg(!sees("A character"), "%s", export_text(arena, canvas));
+}
+END_TEST
+
 // The last element of every rung at 80 columns: its sentences are the longest, and end in words.
 START_TEST(sentences_are_whole_at_80_columns) {
   static const char *const ladders[] = {"fp32", "hgemm", "tf32"};
@@ -229,7 +248,7 @@ START_TEST(opens_amid_the_tiles) {
   ck_assert_int_eq(tiles_of(session)->at.i, 12 * 128);
   ck_assert_int_eq(tiles_of(session)->at.j, 12 * 128);
   ck_assert_int_eq(tiles_of(session)->at.k, 2048);
-  ck_assert(sees("tuvC123456789abcdef"));
+  ck_assert(sees("▓▓▓▓C123456789abcdef"));
   ck_assert(sees("░░▒▒▒▒") || sees("▒▒A▒▒"));
   ck_assert(sees("CTA 396 of 1024, launched in wave 2 of 4"));
   ck_assert(sees("1 a  the next CTAs: 1-9, a-z"));
@@ -342,6 +361,7 @@ Suite *suite_tiles(void) {
   tcase_add_test(tcase, tiles_clicks_lead_down);
   tcase_add_test(tcase, opens_amid_the_tiles);
   tcase_add_test(tcase, the_order_has_a_shape);
+  tcase_add_test(tcase, a_character_of_several_tiles);
   tcase_add_test(tcase, sentences_are_whole_at_80_columns);
   tcase_add_test(tcase, selected_loop_lights_its_tile);
   tcase_add_test(tcase, traces_follow_edits_and_undo);

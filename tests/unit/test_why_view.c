@@ -111,6 +111,30 @@ START_TEST(causes_are_all_of_the_total) {
 }
 END_TEST
 
+// The row of the bar has as many marks as the row of words below it, and no mark twice there.
+START_TEST(no_two_causes_look_alike) {
+  static const char *const marks[] = {"█ ", "▓ ", "▒ ", "░ "};
+  open_view(120, 40, false);
+  compile();
+  const char *legend = export_row(arena, canvas, 5);
+  for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+    const char *first = strstr(legend, marks[i]);
+    ck_assert_msg(first && !strstr(first + 1, marks[i]), "%s", legend);
+  }
+  ck_assert_msg(strstr(legend, " b ") && strstr(export_row(arena, canvas, 4), "░b"), "%s", legend);
+}
+END_TEST
+
+// Every letter of the chart stands in its legend, which is whole.
+START_TEST(the_charts_letters_have_words) {
+  open_view(120, 40, false);
+  compile();
+  ck_assert(shows(" i other"));
+  ck_assert(shows(" - another warp"));
+  ck_assert(shows("! bank conflict"));
+}
+END_TEST
+
 // Worst first: w goes down the list of costly instructions, p up.
 START_TEST(a_key_goes_to_the_costliest) {
   open_view(120, 40, false);
@@ -259,6 +283,8 @@ Suite *suite_why_view(void) {
   tcase_set_timeout(tcase, 120);
   tcase_add_loop_test(tcase, reviewed_screen, 0, sizeof screens / sizeof *screens);
   tcase_add_test(tcase, causes_are_all_of_the_total);
+  tcase_add_test(tcase, no_two_causes_look_alike);
+  tcase_add_test(tcase, the_charts_letters_have_words);
   tcase_add_test(tcase, a_key_goes_to_the_costliest);
   tcase_add_test(tcase, enter_goes_to_whose_fault_it_is);
   tcase_add_test(tcase, the_chart_is_stepped_clock_by_clock);

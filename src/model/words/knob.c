@@ -30,6 +30,7 @@ static const char *const dtype_names[] = {"f32",  "f16",  "bf16", "tf32",     "f
                                           "e4m3", "e5m2", "mxf8", "mxf8e5m2", "mxf4", "nvfp4"};
 static const char *const acc_names[] = {"f32", "f16"};
 static const char *const stage_names[] = {"00", "01", "10", "11"};
+static const char *const stage_said[] = {"none", "B", "A", "A+B"};
 static const char *const order_names[] = {
 #define TILE_ORDER(id, name, grouped, met) name,
 #include "model/words/tile_order.def"
@@ -222,6 +223,8 @@ static bool set_name(Schedule *schedule, KnobId id, const Names *names, const ch
   char spelled[64];
   atom_spelling(text, spelled, sizeof spelled);
   int index = name_index(names, knob->type == KNOB_TYPE_ATOM ? spelled : text);
+  if (index < 0 && knob->type == KNOB_TYPE_STAGE)
+    index = name_index(&(Names)NAMES(stage_said), text);
   if (index < 0) {
     Diag *diag = diag_add(diags, "value", "%s=%s: no such value", knob->name, text);
     const char *near = nearest_name(spelled, names->name, names->n);
@@ -430,6 +433,8 @@ const char *knob_value_text(Arena *arena, const Schedule *schedule, KnobId knob)
   if (names) return arena_strdup(arena, names->name[schedule->value[knob]]);
   return arena_printf(arena, "%lld", (long long)schedule->value[knob]);
 }
+
+const char *knob_operands_said(int64_t value) { return stage_said[value]; }
 
 char *schedule_text(Arena *arena, const Schedule *schedule) {
   Str out = str_new(arena);

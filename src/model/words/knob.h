@@ -119,6 +119,12 @@ void schedule_take_type(Schedule *schedule);
 // The value as it is written ("11", "mma_m16n8k16_f16", "h200", "128").
 const char *knob_value_text(Arena *arena, const Schedule *schedule, KnobId knob);
 
+// The value as a screen shows it: operands by their names, an atom with the N that ATOM_N gives it
+// (knob_said.c).
+const char *knob_value_said(Arena *arena, const Schedule *schedule, KnobId knob);
+// "A+B" of STAGE=11, which may be typed so too.
+const char *knob_operands_said(int64_t value);
+
 // All that tile_order.def says of a value of TILE_ORDER.
 bool tile_order_is_grouped(int64_t order);
 // An order whose clusters settle which tiles are theirs; `other` where there is none.

@@ -263,19 +263,28 @@ size_t canvas_line_bytes(const char *text, int cols, size_t *skip) {
   return at;
 }
 
-int canvas_wrap_from(Canvas *canvas, Rect in, Style style, const char *text, int first) {
+// `marks`: the last row that there is room for says that the text goes on.
+static int wrap(Canvas *canvas, Rect in, Style style, const char *text, int first, bool marks) {
   int row = -first;
   if (in.cols <= 0) return 0;
   for (size_t skip; *text; row++) {
     size_t bytes = canvas_line_bytes(text, in.cols, &skip);
-    if (canvas && row >= 0 && row < in.rows) draw_bytes(canvas, in, row, 0, style, text, bytes);
+    if (canvas && row >= 0 && row < in.rows) {
+      const int end = draw_bytes(canvas, in, row, 0, style, text, bytes);
+      if (marks && row == in.rows - 1 && text[bytes + skip])
+        put_ellipsis(canvas, clip(canvas, in), sane(in.row) + row, sane(in.col) + end, style);
+    }
     text += bytes + skip;
   }
   return row + first;
 }
 
+int canvas_wrap_from(Canvas *canvas, Rect in, Style style, const char *text, int first) {
+  return wrap(canvas, in, style, text, first, false);
+}
+
 int canvas_wrap(Canvas *canvas, Rect in, Style style, const char *text) {
-  return canvas_wrap_from(canvas, in, style, text, 0);
+  return wrap(canvas, in, style, text, 0, true);
 }
 
 int canvas_wrap_rows(const char *text, int cols) {

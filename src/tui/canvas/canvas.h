@@ -73,7 +73,8 @@ typedef enum Align { ALIGN_LEFT, ALIGN_RIGHT, ALIGN_CENTRE } Align;
 int canvas_fit(Canvas *canvas, Rect in, int row, int col, int cols, Align align, Style style,
                const char *text);
 // Text broken at blanks (and inside a word that is longer than a line) over the rows of `in`.
-// Returns the rows it needs, drawn or not; '\n' starts a new one.
+// Returns the rows it needs, drawn or not; '\n' starts a new one. Where it needs more than `in`
+// has, the last row ends in an ellipsis.
 int canvas_wrap(Canvas *canvas, Rect in, Style style, const char *text);
 // The same without its first lines, for text that scrolls.
 int canvas_wrap_from(Canvas *canvas, Rect in, Style style, const char *text, int first);

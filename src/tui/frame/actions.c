@@ -52,13 +52,13 @@ static void turn_knob(Session *session, int direction) {
     session_say(session, SAID_NOTE, "knobs turn schedules; this is a kernel of your own");
     return;
   }
-  const char *old = knob_value_text(session->frame, &session->doc.now.schedule, knob);
+  const char *old = knob_value_said(session->frame, &session->doc.now.schedule, knob);
   session_speed_said(session, &session->doc.now, speed[0]);
   session_step_knob(session, knob, direction);
   if (session->prompt.message[0] || session->doc.now.reasons) return;
   session_say(session, SAID_NOTE, "%s %s %s %s   %s %s %s", knob_table[knob].name, old,
               session->ascii ? "->" : "→",
-              knob_value_text(session->frame, &session->doc.now.schedule, knob), speed[0],
+              knob_value_said(session->frame, &session->doc.now.schedule, knob), speed[0],
               session->ascii ? "->" : "→",
               session_speed_said(session, &session->doc.now, speed[1]));
 }

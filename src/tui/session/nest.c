@@ -125,7 +125,9 @@ static void add_launch(Walk *walk, const Launch *launch) {
   if (warps) add_row(walk, NEST_WARP, 0, arena_printf(walk->arena, "%s %s", warps, units));
   const char *threads = extents_text(walk, launch->thread, launch->n_thread_digits, TIER_THREAD);
   if (threads) {
-    const char *what = warps ? "lanes" : "threads";
+    const char *what = !warps                         ? "threads"
+                       : atom && atom_warps(atom) > 1 ? "threads a warpgroup"
+                                                      : "lanes a warp";
     add_row(walk, NEST_THREAD, 0, arena_printf(walk->arena, "%s %s", threads, what));
   }
 }

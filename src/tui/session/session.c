@@ -541,7 +541,7 @@ void session_prepare(Session *session, int rows, int cols, bool estimates) {
   session->at.knob_value =
       session->at.knob < 0
           ? ""
-          : knob_value_text(session->frame, &session->doc.now.schedule, session->at.knob);
+          : knob_value_said(session->frame, &session->doc.now.schedule, session->at.knob);
   session->background.clocks_shown = CLOCKS_OF_STATE;
   take_compilers_word(session, &session->doc.now, estimates);
   if (session->doc.comparing) take_compilers_word(session, &session->doc.then, estimates);

@@ -90,6 +90,12 @@ static const char *bank_reason(Arena *arena, const ClockAnswer *answer, int i) {
              : "a register bank is busy";
 }
 
+// The name of an instruction; of an opcode that no table has, "the instruction".
+static const char *name_of(const ClockAnswer *answer, int i) {
+  const char *name = answer->code.inst[i].opcode->name;
+  return *name == '?' ? "the instruction" : name;
+}
+
 const char *clock_reason(Arena *arena, const ClockAnswer *answer, int i) {
   const ClockCause cause = answer->cause[i];
   const int by = answer->blame[i];
@@ -99,8 +105,7 @@ const char *clock_reason(Arena *arena, const ClockAnswer *answer, int i) {
   const char *verb = cause == CLOCK_SHORT_SCOREBOARD || cause == CLOCK_LONG_SCOREBOARD
                          ? "waits for"
                          : "queues behind";
-  return arena_printf(arena, "%s %s at %04x", verb, answer->code.inst[by].opcode->name,
-                      by * SASS_BYTES);
+  return arena_printf(arena, "%s %s at %04x", verb, name_of(answer, by), by * SASS_BYTES);
 }
 
 int clock_ahead(const SassLoop *loop, int from, int to) {

@@ -1,8 +1,8 @@
 // The ladder: every rung with its number, where the number comes from, and a bar; below, the rung
 // under the cursor and what limits the present kernel.
 //
-//   #  rung               TFLOP/s    × prev cuBLAS  clock
-//   6  padding               31.2 r  ×1.05    0.61   32.0  ██████▓     ┊
+//   #  rung · side branch TFLOP/s    × prev cuBLAS TFLOP/s
+//   6  padding               31.2 r  ×1.05    0.61    32.0 e ██████▓     ┊
 //
 // The shaded end of a bar is the gain over the rung it builds on, the light shade behind it the
 // loss: all of them together are a waterfall of what paid. A ~ in front of the clock's number says
@@ -29,9 +29,10 @@ enum {
   MARK_COL = 36,
   BEFORE_COL = 38,
   RATIO_COL = 45,
-  MODEL_COL = 51,
-  FIGURE_COLS = 57,
-  BAR_COL = 58
+  MODEL_COL = 52,
+  ESTIMATE_MARK_COL = 60,
+  FIGURE_COLS = 61,
+  BAR_COL = 62
 };
 
 // ---- lines --------------------------------------------------------------------------------------
@@ -167,8 +168,10 @@ static void draw_figures(Canvas *canvas, Rect row, const Rung *rung, const RungL
     const double ratio = timed->tflops / line->before;
     draw_before(canvas, row, ratio, ratio < shown_as_less ? STYLE_BAD : STYLE_TEXT);
   }
-  canvas_fit(canvas, row, 0, MODEL_COL, 6, ALIGN_RIGHT, STYLE_ESTIMATED,
+  canvas_fit(canvas, row, 0, MODEL_COL, 7, ALIGN_RIGHT, STYLE_ESTIMATED,
              measure_estimate_text(c, &line->estimate));
+  if (line->estimate.tflops > 0)
+    canvas_text(canvas, row, 0, ESTIMATE_MARK_COL, STYLE_ESTIMATED, "e");
 }
 
 // The step from the rung before: dark shade on what it gained, light on what it lost.
@@ -255,27 +258,27 @@ static void draw_bar_legend(Canvas *canvas, Rect head, const Session *session) {
   if (only) canvas_fit(canvas, head, 0, col, head.cols - col, ALIGN_LEFT, STYLE_DIM, said);
 }
 
-// Over what draw_claimed_bar() ends a row with.
-static void draw_first_title(Canvas *canvas, Rect head, const LadderLines *lines) {
+// Over what draw_claimed_bar() ends a row with; takes its columns from the head.
+static void draw_first_title(Canvas *canvas, Rect *head, const LadderLines *lines) {
   enum { TITLE_OF_FIRST = 12, ROOM = 110 };
   bool any = false;
   for (int i = 0; i < lines->n; i++) any |= lines->line[i].claimed_first > 0;
-  if (any && head.cols >= ROOM)
-    canvas_fit(canvas, head, 0, head.cols - 1 - TITLE_OF_FIRST, TITLE_OF_FIRST, ALIGN_RIGHT,
+  if (any && head->cols >= ROOM)
+    canvas_fit(canvas, rect_take_right(head, TITLE_OF_FIRST + 1), 0, 0, TITLE_OF_FIRST, ALIGN_RIGHT,
                STYLE_CLAIM, "c × first");
 }
 
 static void draw_table(Canvas *canvas, Rect in, const Session *session, const LadderLines *lines) {
   Rect head = rect_take_top(&in, 1);
   int col = canvas_text(canvas, head, 0, 1, STYLE_HEADER, " #  rung");
-  canvas_text(canvas, head, 0, col + 1, STYLE_DIM, "· side");
+  canvas_text(canvas, head, 0, col + 1, STYLE_DIM, "· side branch");
   canvas_text(canvas, head, 0, FIGURE_COL, STYLE_HEADER, "TFLOP/s");
   canvas_text(canvas, head, 0, BEFORE_COL, STYLE_HEADER, "× prev");
   canvas_text(canvas, head, 0, RATIO_COL, STYLE_HEADER,
               schedule_reference(&session->doc.ladder->rung[0].schedule));
-  canvas_text(canvas, head, 0, MODEL_COL + 1, STYLE_HEADER, "clock");
+  canvas_text(canvas, head, 0, MODEL_COL, STYLE_HEADER, "TFLOP/s");
+  draw_first_title(canvas, &head, lines);
   draw_bar_legend(canvas, head, session);
-  draw_first_title(canvas, head, lines);
   int cursor = session_view_state_const(session)->cursor;
   int first = view_scroll(cursor, lines->n, in.rows);
   for (int i = 0; i < in.rows && first + i < lines->n; i++) {

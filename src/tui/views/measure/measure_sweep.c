@@ -43,7 +43,7 @@ static void take_point(Session *session, SweepLines *lines, int i) {
   Schedule schedule = knobsweep_schedule(sweep, i);
   const Timed *timed = results_find(&session->background.results, &schedule);
   SweepLine *line = &lines->line[i];
-  line->value = knob_value_text(session->frame, &schedule, sweep->knob);
+  line->value = knob_value_said(session->frame, &schedule, sweep->knob);
   line->estimate = (Estimate){.tflops = NAN};
   if (point->done && point->legal)
     line->estimate = results_estimate(&session->background.results, point->key, &point->stand_in);

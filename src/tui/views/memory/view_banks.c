@@ -533,7 +533,7 @@ static void show_written(Session *session, const char *argument) {
   ViewState *state = session_view_state(session);
   state->as_written = !state->as_written;
   if (state->as_written)
-    session_say(session, SAID_NOTE, "as written; %s: as executed",
+    session_say(session, SAID_NOTE, "as written; %s: as compiled",
                 view_key_name(session, "written"));
 }
 
@@ -566,7 +566,7 @@ static const Action actions[] = {
      open_solver},
     {"picture", "v", "picture", NULL,
      "change the picture: punch card, lanes by banks, the slab, ldmatrix lines", change_picture},
-    {"written", "w", NULL, NULL, "show accesses as written, or as executed (LDS merged to LDS.128)",
+    {"written", "w", NULL, NULL, "show accesses as written, or as compiled (LDS merged to LDS.128)",
      show_written},
     {"own", "e", "own addresses", NULL,
      "count your own addresses: own lds32 (tid % 8) * 32 + lane / 8, or a list", own_edit},

@@ -272,7 +272,7 @@ static void draw_caption(Canvas *canvas, Rect row, const Descriptor *frame, int 
         marks ? "cell = core matrix; ! wrong, x not read" : "cell = core matrix read there");
   else
     canvas_text(canvas, row, 0, 0, STYLE_DIM,
-                marks ? "cell = what is read instead" : "cell = byte . bank group");
+                marks ? "cell = what is read instead" : "+144.1: byte 144, bank group 1");
 }
 
 static void draw_picture(Canvas *canvas, Rect in, const Descriptor *frame, int picture) {

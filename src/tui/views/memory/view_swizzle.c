@@ -244,10 +244,10 @@ static const char *legend_of(const SwizzleFrame *frame, SwizzlePicture shown) {
     return shown != PICTURE_LINES ? "row = 128 bytes of the slab, cell = bank of its word"
                                   : "L = 128-byte line, cell = row and chunk that lie there";
   if (shown != PICTURE_LINES)
-    return "row = 128 bytes of the slab, cell = bank of its word; lit: asked for now";
+    return "row = 128 B of the slab, cell = bank of its word; bright: in this phase";
   return frame->work->slab.problem.slab.row_bytes % BANK_LINE_BYTES
-             ? "L = 128-byte line, cell = row and chunk that lie there; lit: asked for now"
-             : "L = 128-byte line, cell = chunk that lies there, [cN] is asked for now";
+             ? "L = 128-byte line, cell = row and chunk that lie there; bright: in this phase"
+             : "L = 128-byte line, cell = chunk that lies there, [cN] is read in this phase";
 }
 
 static void draw_halves(Canvas *canvas, Rect in, const SwizzleFrame *frame, SwizzlePicture shown) {

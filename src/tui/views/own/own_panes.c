@@ -28,7 +28,7 @@ enum { NUMBER_COLS = 5, COUNT_COLS = 8, TRIAL_COLS = 13, IDEAL_COLS = 7, TIMES_C
 
 static const char *times_text(int64_t count, int64_t ideal, char out[16]) {
   out[0] = '\0';
-  if (ideal > 0 && count > ideal) snprintf(out, 16, "x%.3g", (double)count / (double)ideal);
+  if (ideal > 0 && count > ideal) snprintf(out, 16, "×%.3g", (double)count / (double)ideal);
   return out;
 }
 

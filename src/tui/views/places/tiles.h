@@ -99,9 +99,11 @@ Style tiles_level_style(const TilesHalf *half, int level);  // of what stands ou
 
 TilesText tiles_text(Arena *arena, const TilesSide *side, AtomOperand operand);
 // Returns what it left empty: the room to its right, and the corner above A and left of B.
+// A character of C is `rows` x `cols` of its tiles where C is whole, else of its elements.
 typedef struct TilesRoom {
   Rect beside, corner;
+  int64_t rows, cols;
 } TilesRoom;
 TilesRoom tiles_picture_draw(Canvas *canvas, Rect in, const TilesHalf *half);
 // Explains the characters of the picture, and the CTA's place in the order of launch.
-void tiles_legend_draw(Canvas *canvas, Rect in, const TilesHalf *half);
+void tiles_legend_draw(Canvas *canvas, Rect in, const TilesHalf *half, const TilesRoom *room);

@@ -8,6 +8,7 @@
 //   ▒   its panels of A and B
 //   1 a the next CTAs: 1-9, a-z
 //   ▓ ░ CTAs before it; later ones
+//   A character of C: 2 × 2 tiles.
 #include <stdio.h>
 
 #include "model/ir/program.h"
@@ -90,7 +91,17 @@ static int draw_place(Canvas *canvas, Rect in, const TilesSide *side) {
   return rows + canvas_wrap(canvas, in, STYLE_TEXT, text);
 }
 
-void tiles_legend_draw(Canvas *canvas, Rect in, const TilesHalf *half) {
+// How much of C a character stands for, where that is more than one.
+static void draw_scale(Canvas *canvas, Rect in, const TilesHalf *half, const TilesRoom *room) {
+  char text[96];
+  if (in.rows < 1 || room->rows * room->cols <= 1) return;
+  snprintf(text, sizeof text, "A character of %s: %lld%s%lld %s", half->side->name[ATOM_C],
+           (long long)room->rows, canvas->ascii ? "x" : " × ", (long long)room->cols,
+           half->level == 0 ? "tiles" : "elements");
+  canvas_wrap(canvas, in, STYLE_TEXT, text);
+}
+
+void tiles_legend_draw(Canvas *canvas, Rect in, const TilesHalf *half, const TilesRoom *room) {
   rect_take_top(&in, half->level < 2 ? draw_place(canvas, in, half->side) + 1 : 0);
   const LegendRow *row = rows_of(half);
   const Style styles[] = {[LOOK_OUT] = tiles_level_style(half, half->level),
@@ -105,4 +116,5 @@ void tiles_legend_draw(Canvas *canvas, Rect in, const TilesHalf *half) {
     rect_take_left(&text, MARK_COLS);
     rect_take_top(&in, canvas_wrap(canvas, text, STYLE_DIM, row[i].text));
   }
+  draw_scale(canvas, in, half, room);
 }

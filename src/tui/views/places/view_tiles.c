@@ -209,7 +209,7 @@ static void draw_half(Canvas *canvas, Rect in, const TilesHalf *half) {
     draw_text_below(canvas, rect_take_bottom(&in, text_rows(in)), half);
   const TilesRoom room = tiles_picture_draw(canvas, in, half);
   if (legend.rows == 0) legend = room.beside.cols >= LEGEND_COLS ? room.beside : room.corner;
-  if (legend.cols >= LEGEND_COLS) tiles_legend_draw(canvas, legend, half);
+  if (legend.cols >= LEGEND_COLS) tiles_legend_draw(canvas, legend, half, &room);
 }
 
 static void tiles_draw(Canvas *canvas, Rect in, const Session *session) {

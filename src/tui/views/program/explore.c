@@ -58,7 +58,7 @@ typedef struct Layout {
 } Layout;
 
 // "ATOM_KIND mma_m16n8k16_f16" in fewer columns: "ATOM m16n8k16_f16", else without
-// the name, else cut.
+// the name, else without the type behind the shape, else cut.
 static const char *shorten(const Layout *layout, const Knob *knob, const char *value) {
   int cols = layout->explore->knob_cols;
   size_t alias = strcspn(knob->aliases, " ");
@@ -67,6 +67,8 @@ static const char *shorten(const Layout *layout, const Knob *knob, const char *v
       arena_printf(layout->arena, "%.*s %s", (int)alias, knob->aliases, tail ? tail + 1 : value);
   if (!alias) text = arena_printf(layout->arena, "%s %s", knob->name, value);
   if (utf8_columns(text) >= cols && tail) text = tail + 1;
+  if (utf8_columns(text) >= cols && tail && strrchr(text, '_'))
+    text = arena_printf(layout->arena, "%.*s", (int)(strrchr(text, '_') - text), text);
   if (utf8_columns(text) < cols) return text;
   return arena_printf(layout->arena, "%.*s…", (int)utf8_fit(text, cols - 2), text);
 }
@@ -74,7 +76,7 @@ static const char *shorten(const Layout *layout, const Knob *knob, const char *v
 // "2", or "(2)" where it follows by auto.
 static const char *value_text(const Layout *layout, KnobId knob) {
   const Schedule *schedule = &layout->session->doc.now.schedule;
-  const char *value = knob_value_text(layout->arena, schedule, knob);
+  const char *value = knob_value_said(layout->arena, schedule, knob);
   return knob_is_auto(schedule, knob) ? arena_printf(layout->arena, "(%s)", value) : value;
 }
 

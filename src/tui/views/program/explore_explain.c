@@ -96,7 +96,7 @@ static void add_effects(Str *out, const Session *session, const Trial *trial, in
 static const char *trial_value(Arena *arena, const Session *session, const Trial *trial) {
   Schedule schedule = session->doc.now.schedule;
   schedule.value[trial->knob] = trial->value;
-  return knob_value_text(arena, &schedule, trial->knob);
+  return knob_value_said(arena, &schedule, trial->knob);
 }
 
 static void add_trial(Str *out, const Session *session, const Trial *trial, const char *arrow,
@@ -247,8 +247,8 @@ static void explain_edits(Arena *arena, const Session *session, Explore *explore
   for (int i = 0; i < KNOB_COUNT; i++)
     if (schedule_differs(own, now, (KnobId)i))
       str_printf(&out, "%s%s %s %s %s", out.length ? ", " : "", knob_table[i].name,
-                 knob_value_text(arena, own, (KnobId)i), session->ascii ? "->" : "→",
-                 knob_value_text(arena, now, (KnobId)i));
+                 knob_value_said(arena, own, (KnobId)i), session->ascii ? "->" : "→",
+                 knob_value_said(arena, now, (KnobId)i));
   say(explore, STYLE_DIM, arena_printf(arena, "since rung %d: %s", session->doc.rung, out.text));
 }
 

@@ -7,7 +7,9 @@
 //
 // The number is one that was timed where there is one, else the estimate. Parts that have no room
 // are left out whole: the clock's number first, then the words of the limit become fewer. Where a
-// kernel is far below what every unit allows, no unit is to blame, and the headline says so.
+// kernel is far below what every unit allows, no unit is to blame, and the headline says so. Where
+// neither a time nor the clock says how far below it is, the headline names the busiest unit and
+// calls nothing the limit.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -38,6 +40,7 @@ typedef struct Limits {
   int n, first;  // units, and the busiest of them; -1: nothing is known
   TrafficUnit unit[TRAFFIC_UNITS];
   bool atom, power, waits;
+  bool known;      // whether its speed is known: without one, waits may be the limit
   double allowed;  // TFLOP/s, by the busiest unit and by power
 } Limits;
 
@@ -62,11 +65,14 @@ static Limits find_limits(const Session *session) {
   limits.allowed = traffic->roofline_tflops;
   if (limits.power && traffic->power_tflops < limits.allowed)
     limits.allowed = traffic->power_tflops;
-  limits.waits = speed_here(session) < full_from * limits.allowed;
+  const double speed = speed_here(session);
+  limits.known = !isnan(speed);
+  limits.waits = speed < full_from * limits.allowed;
   return limits;
 }
 
-// "limited by shared memory: 11.5 clk, FMA needs 8".
+// "limited by shared memory: 11.5 clk, FMA needs 8"; "busiest is L2: 1.01 clk, mma
+// needs 0.50", where no time is known.
 static const char *unit_said(Arena *arena, const Session *session, const Limits *limits,
                              bool brief) {
   const Traffic *traffic = &session_model(session)->traffic;
@@ -74,12 +80,14 @@ static const char *unit_said(Arena *arena, const Session *session, const Limits 
   const char *name = unit_words(limits->first, limits->atom);
   fmt_figure(first, traffic_per_kfma(traffic, limits->unit[limits->first].clocks));
   fmt_figure(needs, traffic_per_kfma(traffic, limits->unit[0].clocks));
-  const char *said = brief ? "limit" : "limited by";
+  const char *said = limits->known ? brief ? "limit:" : "limited by"
+                     : brief       ? "busiest:"
+                                   : "busiest is";
   if (limits->first == 0 || !(limits->unit[0].clocks > 0))
-    return arena_printf(arena, "%s%s %s, %s clk", said, brief ? ":" : "", name, first);
-  const char *of = limits->atom ? "mma" : "FMA";
-  return arena_printf(arena, brief ? "%s: %s %s clk, %s %s" : "%s %s: %s clk, %s needs %s", said,
-                      brief ? limits->unit[limits->first].title : name, first, of, needs);
+    return arena_printf(arena, "%s %s, %s clk", said, name, first);
+  if (brief) name = limits->unit[limits->first].title;
+  return arena_printf(arena, brief ? "%s %s %s clk, %s %s" : "%s %s: %s clk, %s needs %s", said,
+                      name, first, limits->atom ? "mma" : "FMA", needs);
 }
 
 static const char *limit_said(Arena *arena, const Session *session, bool brief) {
@@ -92,9 +100,14 @@ static const char *limit_said(Arena *arena, const Session *session, bool brief) 
         arena, brief ? "limit: waits (%s allowed)" : "limited by waits: the units allow %s TFLOP/s",
         allowed);
   // The board's own bound, as the LIMIT of measure has it: the last wave takes off some more.
-  if (limits.power)
+  if (limits.power) {
+    fmt_figure(allowed, session_model(session)->traffic.power_tflops);
+    if (!limits.known)
+      return arena_printf(arena, brief ? "power: at most %s" : "power allows at most %s TFLOP/s",
+                          allowed);
     return arena_printf(arena, brief ? "limit: power (%s)" : "limited by power: %s TFLOP/s allowed",
-                        fmt_figure(allowed, session_model(session)->traffic.power_tflops));
+                        allowed);
+  }
   return unit_said(arena, session, &limits, brief);
 }
 
@@ -124,10 +137,21 @@ static const char *bytes_cause(Arena *arena, const char *from, double flop_per_b
                       fmt_figure(figure, flop_per_byte), from);
 }
 
+// Where the grid has fewer blocks than the GPU has SMs: "16 blocks for 132 SMs: 116 have no work".
+static const char *idle_sms_cause(Arena *arena, const Model *model) {
+  const int sms = model->target->sm_count, blocks = (int)model->resources.n_blocks;
+  return arena_printf(arena, "%d block%s for %d SMs: %d of them have no work", blocks,
+                      plural_s(blocks), sms, sms - blocks);
+}
+
 static const char *cause_said(Arena *arena, const Session *session) {
   const Model *model = session_model(session);
   const Limits limits = find_limits(session);
   if (limits.first < 0) return "";
+  if (limits.waits && model->resources.n_blocks < model->target->sm_count)
+    return idle_sms_cause(arena, model);
+  if (!limits.known && limits.first == 0 && !limits.power)
+    return "no time is known here, so waits are not counted";
   if (limits.waits)
     return arena_printf(arena, "warps wait and no unit is busy; %s shows the waits",
                         view_key_name(session, "view why"));

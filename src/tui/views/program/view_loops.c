@@ -322,6 +322,7 @@ static void draw_why(Canvas *canvas, Rect in, const Session *session, int cols) 
   if (loops->n_lines == 0) return;
   const LoopLine *line = &loops->line[cursor < loops->n_lines ? cursor : loops->n_lines - 1];
   int col = 1;
+  const bool in_hand = line->knob == session->at.knob;
   if (line->text && 3 + 2 * line->depth + utf8_columns(line->text) > cols) {
     canvas_fit(canvas, in, 0, 1, in.cols - 1, ALIGN_LEFT, STYLE_TEXT, line->text);
     return;
@@ -330,6 +331,8 @@ static void draw_why(Canvas *canvas, Rect in, const Session *session, int cols) 
     col = canvas_printf(canvas, in, 0, col, tier_style(line->tier), "%c = %s",
                         tier_mark(line->tier), tier_word(line->tier)) +
           2;
+  if (line->knob != KNOB_NONE && !in_hand)
+    col = canvas_text(canvas, in, 0, col, STYLE_DIM, "this line is by") + 1;
   if (line->knob != KNOB_NONE)
     col = canvas_text(canvas, in, 0, col, STYLE_KNOB, knob_table[line->knob].name) + 2;
   canvas_fit(canvas, in, 0, col, in.cols - col, ALIGN_LEFT, STYLE_DIM, line_why(line));
@@ -372,16 +375,20 @@ static void draw_passes(Canvas *canvas, Rect in, const Session *session) {
   if (shown_of(session) == SHOW_PROGRAM) draw_letters(canvas, in, loops);
 }
 
-// On the line that ends the program: the same pass in the words of another compiler.
+// On the line that ends the program: the same pass in the words of another compiler, cut behind a
+// whole word.
 static void draw_dialect(Canvas *canvas, Rect line, const Session *session) {
   const char *text = ((const Loops *)session->prepared)->dialect;
   if (!text) return;
   const char *said =
-      arena_printf(session->frame, " in deplodock, the article's compiler: %s ", text);
+      arena_printf(session->frame, " deplodock, the article's compiler, writes: %s ", text);
   if (utf8_columns(said) + 2 > line.cols)
-    said = arena_printf(session->frame, " in deplodock: %s ", text);
-  if (utf8_columns(said) + 2 > line.cols)
-    said = arena_printf(session->frame, "%.*s… ", (int)utf8_fit(said, line.cols - 5), said);
+    said = arena_printf(session->frame, " deplodock: %s ", text);
+  if (utf8_columns(said) + 2 > line.cols) {
+    size_t fits = utf8_fit(said, line.cols - 5);
+    while (fits > 0 && said[fits] != ' ') fits--;
+    said = arena_printf(session->frame, "%.*s… ", (int)fits, said);
+  }
   const int col = line.cols - utf8_columns(said) - 2;
   if (col > 0) canvas_text(canvas, line, 0, col, STYLE_DIM, said);
 }

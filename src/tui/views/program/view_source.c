@@ -177,6 +177,13 @@ static int draw_name(Canvas *canvas, Rect in, int row, int col, const Source *so
   return col;
 }
 
+// The marks between number and text, where there is room for their words.
+static void draw_marks(Canvas *canvas, Rect in, int col, int end, const Source *source) {
+  static const char *const says = "┃ this loop  R tier  1 access";
+  if (source->missing || col + utf8_columns(says) > end) return;
+  canvas_text(canvas, in, 0, col, STYLE_DIM, says);
+}
+
 static void draw_head(Canvas *canvas, Rect in, const Session *session) {
   const Source *source = session->prepared;
   int col = 1;
@@ -193,9 +200,11 @@ static void draw_head(Canvas *canvas, Rect in, const Session *session) {
     col = canvas_printf(canvas, in, 0, col + 1, STYLE_DIM, "%d lines", source->n_whole);
   }
   if (*source->identity) col = canvas_text(canvas, in, 0, col + 2, STYLE_ACCENT, source->identity);
-  int width = utf8_columns(source->status);
-  if (in.cols - width > col + 2)
-    canvas_text(canvas, in, 0, in.cols - width - 1, STYLE_MEASURED, source->status);
+  const int width = utf8_columns(source->status);
+  const bool fits = in.cols - width > col + 2;
+  if (fits) canvas_text(canvas, in, 0, in.cols - width - 1, STYLE_MEASURED, source->status);
+  if (fits && source->mode == SOURCE_CUDA && !source->beside[0])
+    draw_marks(canvas, in, col + 2, in.cols - width - 2, source);
 }
 
 // CUDA, PTX and SASS under their names.
@@ -243,6 +252,8 @@ static void draw_why(Canvas *canvas, Rect in, const Session *session) {
   const SourceLine *line = &source->line[source->cursor];
   if (source->bank_words) col = canvas_text(canvas, in, 0, col, STYLE_BAD, source->bank_words) + 2;
   if (line->knob != KNOB_NONE) {
+    if (line->knob != session->at.knob)
+      col = canvas_text(canvas, in, 0, col, STYLE_DIM, "this line is by") + 1;
     col = canvas_text(canvas, in, 0, col, STYLE_KNOB, knob_table[line->knob].name) + 2;
     const char *help = knob_table[line->knob].help;
     int cols = utf8_columns(help) < in.cols - col ? utf8_columns(help) : in.cols - col;

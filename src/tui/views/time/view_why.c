@@ -242,7 +242,8 @@ static void why_draw(Canvas *canvas, Rect in, const Session *session) {
   Rect words = rect_take_bottom(&in, said);
   if (in.rows > LISTING_ROWS) draw_rule(canvas, rect_take_bottom(&in, 1));
   if (in.rows > LISTING_ROWS) draw_rule(canvas, rect_take_top(&in, 1));
-  const int rows = why_chart_rows(frame, min_int(in.rows - LISTING_ROWS - 1, all.rows / 2));
+  const int rows =
+      why_chart_rows(frame, min_int(in.rows - LISTING_ROWS - 1, all.rows / 2), in.cols);
   if (rows > 0) {
     Rect chart = rect_take_bottom(&in, rows);
     draw_rule(canvas, rect_take_bottom(&in, 1));

@@ -47,7 +47,7 @@ char why_mark(ClockCause cause);
 int why_draw_total(Canvas *canvas, Rect in, const WhyFrame *frame);
 void why_draw_listing(Canvas *canvas, Rect in, const WhyFrame *frame);
 void why_draw_worst(Canvas *canvas, Rect in, const WhyFrame *frame);
-int why_chart_rows(const WhyFrame *frame, int rows);
+int why_chart_rows(const WhyFrame *frame, int rows, int cols);
 void why_draw_chart(Canvas *canvas, Rect in, const WhyFrame *frame);
 void why_draw_said(Canvas *canvas, Rect in, const WhyFrame *frame);
 

@@ -44,7 +44,9 @@ static void draw_names(Canvas *canvas, Rect row, const Columns *at) {
   canvas_text(canvas, row, 0, at->board, STYLE_HEADER, "w r");
   canvas_text(canvas, row, 0, at->reuse, STYLE_HEADER, "reuse");
   canvas_text(canvas, row, 0, at->lost, STYLE_HEADER, "lost clk");
-  canvas_text(canvas, row, 0, at->text + 1, STYLE_HEADER, "instruction");
+  const int col = canvas_text(canvas, row, 0, at->text + 1, STYLE_HEADER, "instruction");
+  canvas_printf(canvas, row, 0, col + 2, STYLE_DIM, "%s bank conflict",
+                register_bank_sign(BANK_MARK_CONFLICT));
   if (at->why) canvas_text(canvas, row, 0, at->why, STYLE_HEADER, "why");
 }
 

@@ -36,14 +36,24 @@ Style why_style(ClockCause cause) {
 
 char why_mark(ClockCause cause) { return looks[cause].mark ? looks[cause].mark : 'x'; }
 
-// Neighbours in the bar are apart without colours.
-static Glyph glyph_of(int part) {
-  static const Glyph glyphs[] = {GLYPH_SHADE_DARK, GLYPH_SHADE_MEDIUM, GLYPH_SHADE_LIGHT};
-  return part ? glyphs[(part - 1) % 3] : GLYPH_BAR_8;
-}
-
 static Style style_of(const ClockPart *part) {
   return part->is_rest ? (Style)STYLE_DIM : why_style(part->cause);
+}
+
+enum { SHADES = 4 };
+
+// No two parts look alike without colours: behind the shades a part wears its cause's letter of the
+// chart.
+static void repeat_mark(Canvas *canvas, Rect row, int col, int cols, const ClockPart *part, int i) {
+  static const Glyph shades[SHADES] = {GLYPH_BAR_8, GLYPH_SHADE_DARK, GLYPH_SHADE_MEDIUM,
+                                       GLYPH_SHADE_LIGHT};
+  const Style style = style_of(&part[i]);
+  if (i < SHADES) {
+    canvas_repeat(canvas, row, 0, col, style, shades[i], cols);
+    return;
+  }
+  const char mark[2] = {part[i].is_rest ? '+' : why_mark(part[i].cause), '\0'};
+  for (int at = 0; at < cols; at++) canvas_text(canvas, row, 0, col + at, style, mark);
 }
 
 // ---- the rows -----------------------------------------------------------------------------------
@@ -106,7 +116,7 @@ static void draw_bar(Canvas *canvas, Rect row, const ClockPart *part, int n) {
   for (int i = 0, at = 0; i < n; i++) {
     sum += part[i].share;
     const int end = i == n - 1 ? cols : min_int(cols, (int)lround(sum * cols));
-    canvas_repeat(canvas, row, 0, 1 + at, style_of(&part[i]), glyph_of(i), max_int(0, end - at));
+    repeat_mark(canvas, row, 1 + at, max_int(0, end - at), part, i);
     at = max_int(at, end);
   }
 }
@@ -132,7 +142,7 @@ static void draw_legend(Canvas *canvas, Rect row, const ClockPart *part, int n) 
     char text[64];
     const int cols = 1 + utf8_columns(entry_text(text, &part[i])) + (shares ? 5 : 0);
     if (col + cols > row.cols) return;
-    canvas_glyph(canvas, row, 0, col, style_of(&part[i]), glyph_of(i));
+    repeat_mark(canvas, row, col, 1, part, i);
     const int end = canvas_text(canvas, row, 0, col + 1, STYLE_TEXT, text);
     if (shares) canvas_printf(canvas, row, 0, end, STYLE_DIM, " %.0f %%", 100 * part[i].share);
     col += cols + 2;

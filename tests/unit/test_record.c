@@ -232,7 +232,7 @@ START_TEST(test_bad_words_are_refused) {
     ck_assert_msg(run.status == 2, "%s: %d", wrong[i], run.status);
   }
   const CliRun none = record("--cpu", "/nowhere/at/all");
-  ck_assert_int_eq(none.status, 1);
+  ck_assert_int_eq(none.status, 2);
   ck_assert_ptr_nonnull(strstr(none.err, "cannot be started"));
   ck_assert_int_eq(record("--cpu", "true").status, 1);
 }

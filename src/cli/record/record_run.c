@@ -156,7 +156,10 @@ static void put_first(Arena *arena, const char *name, const char *value) {
 }
 
 // Without a real driver the library has to be there before the program's own code: hooks.
-static pid_t start(Arena *arena, const RecordRequest *request, const char *folder, bool preload) {
+// `trouble` is a pipe that the program itself does not get: errno comes through it where there is
+// no program to run.
+static pid_t start(Arena *arena, const RecordRequest *request, const char *folder, bool preload,
+                   const int trouble[2]) {
   fflush(NULL);
   const pid_t child = fork();
   if (child != 0) return child;
@@ -166,8 +169,17 @@ static pid_t start(Arena *arena, const RecordRequest *request, const char *folde
   signal(SIGINT, SIG_DFL);
   if (request->aside) dup2(STDERR_FILENO, STDOUT_FILENO);
   execvp(request->argv[0], request->argv);
-  fprintf(stderr, "gemmview: %s cannot be started: %s\n", request->argv[0], strerror(errno));
-  _exit(NOT_STARTED);
+  const int why = errno;
+  _exit(write(trouble[1], &why, sizeof why) == sizeof why ? NOT_STARTED : NOT_STARTED - 1);
+}
+
+// 0: the program runs; else why it does not.
+static int hear_of_start(const int trouble[2]) {
+  int why = 0;
+  close(trouble[1]);
+  while (read(trouble[0], &why, sizeof why) < 0 && errno == EINTR) continue;
+  close(trouble[0]);
+  return why;
 }
 
 static int wait_for(pid_t child) {
@@ -203,15 +215,26 @@ bool record_run(Arena *arena, const RecordRequest *request, RecordOutcome *out, 
     if (folder) tool_folder_remove(folder);
     return false;
   }
+  int trouble[2];
+  if (pipe2(trouble, O_CLOEXEC) != 0) {
+    diag_add(diags, "file", "cannot start a process: %s", strerror(errno));
+    tool_folder_remove(folder);
+    return false;
+  }
   void (*before)(int) = signal(SIGINT, SIG_IGN);
-  const pid_t child = start(arena, request, folder, !real);
+  const pid_t child = start(arena, request, folder, !real, trouble);
+  const int why = hear_of_start(trouble);
   *out = (RecordOutcome){.status = NOT_STARTED, .by_gpu = real != NULL};
   if (child > 0) out->status = wait_for(child);
   signal(SIGINT, before);
   out->seen = read_seen(arena, folder);
   tool_folder_remove(folder);
   if (child < 0) diag_add(diags, "file", "cannot start a process: %s", strerror(errno));
-  if (child < 0 || !request->capsule) return child > 0;
+  if (child > 0 && why)
+    diag_add(diags, "program", "%s cannot be started: %s", str_line(arena, request->argv[0]),
+             strerror(why));
+  if (child < 0 || why) return false;
+  if (!request->capsule) return true;
   const char *path = with_process(arena, request->capsule, child);
   unlink(arena_printf(arena, "%s.%d.part", path, (int)child));
   if (out->seen && out->seen->written > 0) out->capsule = path;

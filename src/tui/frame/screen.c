@@ -117,8 +117,8 @@ void view_mouse(Session *session, const Canvas *canvas, const Event *event) {
 
 // ---- the frame ----------------------------------------------------------------------------------
 
-// Its key, and as much of its title as has room in `cols`: none without any.
-static int draw_tab(Canvas *canvas, Rect row, int col, const Session *session, int i, int cols) {
+// Its key, and its title where `titled`.
+static int draw_tab(Canvas *canvas, Rect row, int col, const Session *session, int i, bool titled) {
   const View *view = &view_table[i];
   bool here = i == session->at.view;
   int begin = col;
@@ -128,9 +128,9 @@ static int draw_tab(Canvas *canvas, Rect row, int col, const Session *session, i
   const char *context = here ? KEYMAP_GLOBAL : view_table[session->at.view].name;
   Key key = keymap_key(session->keymap, context, action);
   if (key != KEY_NONE) col = canvas_text(canvas, row, 0, col, STYLE_KEY, key_print(key, name));
-  if (cols > 0)
-    col = canvas_fit(canvas, row, 0, col + (key != KEY_NONE), cols - 1, ALIGN_LEFT,
-                     here ? STYLE_TITLE : STYLE_TEXT, view->title);
+  if (titled)
+    col = canvas_text(canvas, row, 0, col + (key != KEY_NONE), here ? STYLE_TITLE : STYLE_TEXT,
+                      view->title);
   Rect area = rect_intersect(row, (Rect){row.row, row.col + begin, 1, col - begin});
   if (here) canvas_over(canvas, area, STYLE_SELECTED);
   canvas_spot(canvas, area, SPOT_TAB, i);
@@ -153,38 +153,32 @@ static int next_title(const Session *session, const bool titled[SESSION_VIEWS_MA
   return next < 0 && !titled[view_count - 1] ? view_count - 1 : next;
 }
 
-// Titles are written whole, the present view's first, then as many as fit; the next one is cut
-// where a good part of it has room. Returns the columns that are left.
-static int choose_titles(const Session *session, int cols, int title[SESSION_VIEWS_MAX]) {
-  enum { CUT_MIN = 7 };
-  bool titled[SESSION_VIEWS_MAX] = {false};
+// A title is written whole or not at all: the present view's first, then as many as fit. Returns
+// the columns that are left.
+static int choose_titles(const Session *session, int cols, bool titled[SESSION_VIEWS_MAX]) {
   for (int next = session->at.view; next >= 0 && title_cols(next) <= cols;
        next = next_title(session, titled)) {
     titled[next] = true;
-    title[next] = title_cols(next);
     cols -= title_cols(next);
   }
-  const int cut = next_title(session, titled);
-  if (cut < 0 || cut == view_count - 1 || cols < CUT_MIN) return cols;
-  title[cut] = cols;
-  return 0;
+  return cols;
 }
 
 // Each with its key, help at the right end; with the program's name and wider gaps where there is
 // room.
 static void draw_tabs(Canvas *canvas, Rect row, const Session *session) {
   enum { NAME_COLS = 10 };
-  int title[SESSION_VIEWS_MAX] = {0};
+  bool titled[SESSION_VIEWS_MAX] = {false};
   const int help = view_count - 1;
   int n = 0, col = 1;
   for (int i = 0; i < view_count; i++) n += has_tab(session, i);
-  int left = choose_titles(session, row.cols - 2 * n, title);
+  int left = choose_titles(session, row.cols - 2 * n, titled);
   int gap = left > n - 1 ? 2 : 1;
   if (left > n - 1 + NAME_COLS) col = canvas_text(canvas, row, 0, 1, STYLE_TITLE, "gemmview") + 2;
   for (int i = 0; i < help; i++)
-    if (has_tab(session, i)) col = draw_tab(canvas, row, col, session, i, title[i]) + gap;
-  int help_cols = 1 + title[help] + (left > 0);
-  draw_tab(canvas, row, row.cols - help_cols, session, help, title[help]);
+    if (has_tab(session, i)) col = draw_tab(canvas, row, col, session, i, titled[i]) + gap;
+  int help_cols = 1 + (titled[help] ? title_cols(help) : 0) + (left > 0);
+  draw_tab(canvas, row, row.cols - help_cols, session, help, titled[help]);
 }
 
 // "11 of 18": the number that one types, and that of the main line's last rung; "24, a side

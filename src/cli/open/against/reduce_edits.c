@@ -1,4 +1,4 @@
-// What is tried, the large steps first: a smaller launch, one store, instructions left out in
+// The steps that are tried, large ones first: a smaller launch, one store, instructions left out in
 // halves, quarters …, one by one; then an instruction's source in place of its result, a number, a
 // guard or a parameter less. After each step goes what nobody needs any more.
 //

@@ -1,4 +1,4 @@
-// What instructions read and write: as the text says, and as a run of it does.
+// Registers that instructions read and write: as the text says, and as a run of it does.
 #include <string.h>
 
 #include "base/str.h"

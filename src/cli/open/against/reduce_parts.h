@@ -51,7 +51,7 @@ int pieces_find(const PieceText *t, PieceKind kind, int nth);  // -1: there are 
 void pieces_settle(PieceText *t);
 bool piece_is_named(const PieceText *t, int at);  // by another one that is kept
 const char *pieces_text(const PieceText *t);
-// Of such a text one whose shared memory lies 1024 bytes further.
+// The same text with its shared memory 1024 bytes further.
 const char *pieces_moved(Arena *arena, const char *text);
 void piece_set_text(Arena *arena, Piece *piece, const char *text);
 // The piece with another word for each `from`.
@@ -66,7 +66,7 @@ const char *piece_operand(Arena *arena, const Piece *piece, int nth);
 // pieces is code[kernel->first + n].
 void flow_close(PieceText *t, const PtxModule *module, const PtxFunction *kernel, bool keeps_dead);
 
-// What a run of the PTX tells: the first register that was read before it was written, and values.
+// A run of the PTX tells: the first register that was read before it was written, and values.
 typedef struct FlowRun {
   Arena *arena;
   const PtxFunction *kernel;

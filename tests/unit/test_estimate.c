@@ -111,6 +111,31 @@ START_TEST(each_step_of_blackwell_is_expected_to_be_faster) {
 }
 END_TEST
 
+// The longest first, each shorter than what all of them come to.
+START_TEST(the_limits_of_a_stand_in_come_to_its_time) {
+  const Model *pair = rung("pair", "");
+  const Estimate estimate = estimate_of(NULL, pair);
+  CalibrationLimit all[CALIBRATION_FACTORS], limit[ESTIMATE_LIMITS_MAX];
+  const CalibrationTerms terms = calibration_terms(pair);
+  const Calibration shipped = calibration_none();
+  const int n = calibration_limits(&shipped, &terms, all);
+  ck_assert_int_eq(estimate_limits(&estimate, pair, limit), ESTIMATE_LIMITS_MAX);
+  double cubes = 0, rest = 0;
+  for (int i = 0; i < n; i++) {
+    ck_assert(!i || all[i].ns <= all[i - 1].ns);
+    cubes += pow(all[i].ns, 3);
+  }
+  for (int i = CALIBRATION_LAUNCH; i < CALIBRATION_FACTORS; i++)
+    rest += shipped.factor[i] * terms.term[i];
+  ck_assert_double_eq_tol(cbrt(cubes) + rest, estimate_ns(&estimate, pair), 1);
+  ck_assert_str_eq(limit[0].title, "latency");
+  ck_assert_str_eq(limit[1].title, "L2");
+  const ClockedSpeed speed = {900, 800, 1000, true};
+  const Estimate clocked = estimate_clocked(&speed);
+  ck_assert_int_eq(estimate_limits(&clocked, pair, limit), 0);
+}
+END_TEST
+
 Suite *suite_estimate(void) {
   Suite *suite = suite_create("estimate");
   TCase *tcase = tcase_create("estimate");
@@ -122,6 +147,7 @@ Suite *suite_estimate(void) {
   tcase_add_test(tcase, a_stand_in_says_whose_factors_it_goes_by);
   tcase_add_test(tcase, an_unknown_rate_promises_nothing);
   tcase_add_test(tcase, each_step_of_blackwell_is_expected_to_be_faster);
+  tcase_add_test(tcase, the_limits_of_a_stand_in_come_to_its_time);
   suite_add_tcase(suite, tcase);
   return suite;
 }

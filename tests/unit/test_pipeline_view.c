@@ -343,7 +343,79 @@ END_TEST
 
 START_TEST(the_recorded_time_stands_beside) {
   reopen("hopper", "consumers");
-  ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), " (est.); recorded: "));
+  ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), " (est.); stand-in: "));
+  ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), "; recorded: "));
+}
+END_TEST
+
+static const Lane *unit_lane(int rank) {
+  for (int i = 0; i < own()->now.n; i++) {
+    const Lane *lane = &own()->now.lane[i];
+    if (lane->kind == LANE_UNIT && lane->rank == rank && lane->kinds >> TIMELINE_MULTIPLY & 1)
+      return lane;
+  }
+  ck_abort_msg("no multipliers of CTA %d", rank);
+}
+
+// The share of the time from the first product's begin to the end of the products of so many slabs.
+static double busy_share(const Lane *lane, int64_t slabs) {
+  double busy = 0, end = 0;
+  for (int i = 0; i < lane->n; i++) {
+    if (lane->event[i]->slab >= slabs) break;
+    busy += timeline_unit_clocks(lane->event[i]);
+    end = fmax(end, lane->event[i]->end);
+  }
+  return busy / (end - lane->event[0]->work);
+}
+
+// One thread's product takes all of a tensor core, and a pair's takes those of both CTAs: where
+// products follow each other, 512 clocks are 512 of the unit's own.
+START_TEST(a_product_of_one_thread_fills_its_unit) {
+  static const struct {
+    const char *rung;
+    int ctas;
+  } rungs[] = {{"roles", 1}, {"pair", 2}, {"consumers", 2}};
+  for (size_t i = 0; i < sizeof rungs / sizeof *rungs; i++) {
+    reopen("blackwell", rungs[i].rung);
+    for (int rank = 0; rank < rungs[i].ctas; rank++) {
+      const double share = busy_share(unit_lane(rank), 4);
+      ck_assert_msg(share > 0.97 && share < 1.001, "%s, CTA %d: %g", rungs[i].rung, rank, share);
+    }
+  }
+  const char *tensor = strstr(export_text(arena, canvas), "1:tensor ");
+  ck_assert_ptr_nonnull(tensor);
+  tensor = arena_printf(arena, "%.*s", (int)strcspn(tensor, "\n"), tensor);
+  ck_assert_msg(strstr(tensor, "████████") != NULL && !strstr(tensor, "▃"), "%s", tensor);
+}
+END_TEST
+
+// A warp has a quarter of the multipliers: those of four warps come to one unit and not to more.
+START_TEST(a_product_of_a_warp_fills_a_quarter) {
+  const double share = busy_share(unit_lane(0), 4);
+  ck_assert_msg(share > 0.5 && share < 1.001, "%g", share);
+}
+END_TEST
+
+// A rung that nobody timed says how the clocks of its block come to the number of the head.
+START_TEST(the_block_alone_and_the_stand_in_are_told_together) {
+  reopen("blackwell", "pair");
+  const TimelineWhole whole = timeline_whole(own()->now.timeline, session_model(session));
+  ck_assert_double_eq_tol(whole.ns, whole.clocks * whole.rounds / whole.mhz * 1e3, 1e-6);
+  ck_assert_double_eq_tol(whole.rounds, 1, 1e-9);
+  const Estimate estimate = session_estimate(session, session->doc.now.picture->estimate);
+  const double ns = estimate_ns(&estimate, session_model(session));
+  const char *said = arena_printf(
+      arena, "one block %.0f clk × 1 round at %.0f MHz: %.1f µs (est.); stand-in: %.0f µs.",
+      whole.clocks, whole.mhz, whole.ns * 1e-3, ns * 1e-3);
+  const char *screen = export_text(arena, canvas);
+  ck_assert_msg(strstr(screen, said) != NULL, "%s\n%s", said, screen);
+  ck_assert_ptr_nonnull(strstr(screen, "The stand-in lets latency ("));
+  ck_assert_ptr_nonnull(strstr(screen, "The block alone counts no L2."));
+  Canvas *large = canvas, *small = canvas_new(arena, 24, 80, false);
+  canvas = small;
+  drive_frame(session, canvas);
+  ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), "(est.); stand-in: "));
+  canvas = large;
 }
 END_TEST
 
@@ -366,6 +438,9 @@ Suite *suite_pipeline_view(void) {
   tcase_add_test(tests, a_wait_leads_to_its_barrier);
   tcase_add_test(tests, a_deadlock_is_told_from_its_root);
   tcase_add_test(tests, the_recorded_time_stands_beside);
+  tcase_add_test(tests, a_product_of_one_thread_fills_its_unit);
+  tcase_add_test(tests, a_product_of_a_warp_fills_a_quarter);
+  tcase_add_test(tests, the_block_alone_and_the_stand_in_are_told_together);
   tcase_add_test(tests, a_race_marks_its_statements);
   tcase_add_test(tests, a_symptom_steps_through_its_breakages);
   tcase_add_test(tests, who_waits_for_ever_says_for_what);

@@ -1,6 +1,7 @@
 // The why view, with machine code handed in as a worker would: the total and its causes, the
 // costliest instructions, whose fault they are, a turn stepped clock by clock, and what is said
 // where nothing can be played.
+#include "kernels/toolchain/machine/clock_number.h"
 #include "tui/frame/explorer.h"
 #include "tui/views/time/why_frame.h"
 
@@ -228,6 +229,27 @@ START_TEST(a_stand_in_is_marked) {
 }
 END_TEST
 
+// One number: the total, and by how much it may be off, are those of every other view.
+START_TEST(the_total_is_that_of_the_other_views) {
+  char said[SESSION_SPEED_BYTES];
+  open_view(120, 40, false);
+  const Estimate *estimate = &frame()->estimate;
+  session_speed_said(session, &session->doc.now, said);
+  const Estimate other = session_estimate(session, session->doc.now.picture->estimate);
+  ck_assert_int_eq(estimate->by, ESTIMATE_STAND_IN);
+  ck_assert_double_eq_tol(estimate->tflops, other.tflops, 1e-9);
+  ck_assert_double_eq_tol(frame()->answer->tflops, other.tflops, 1e-9);
+  ck_assert_double_eq_tol(frame()->ns, frame()->answer->clocks.value / frame()->answer->mhz * 1e3,
+                          1);
+  const char *figure = strchr(said, ' ') + 1;  // "36.7 TFLOP/s ±62 %"
+  ck_assert_msg(shows(figure), "%s", said);
+  compile();
+  ck_assert_int_eq(frame()->estimate.by, ESTIMATE_CLOCK);
+  const ClockedSpeed speed = clock_speed(session_model(session), frame()->answer);
+  ck_assert_double_eq_tol(frame()->estimate.low, speed.low, 1e-9);
+}
+END_TEST
+
 // Code that cannot be played is a sentence.
 START_TEST(bad_code_is_a_sentence) {
   open_view(80, 24, false);
@@ -291,6 +313,7 @@ Suite *suite_why_view(void) {
   tcase_add_test(tcase, the_line_opens_in_the_source);
   tcase_add_test(tcase, another_loop_has_no_chart);
   tcase_add_test(tcase, a_stand_in_is_marked);
+  tcase_add_test(tcase, the_total_is_that_of_the_other_views);
   tcase_add_test(tcase, bad_code_is_a_sentence);
   tcase_add_test(tcase, the_data_has_the_chart);
   tcase_add_test(tcase, a_schedule_is_left_and_found_again);

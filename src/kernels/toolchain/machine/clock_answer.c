@@ -20,7 +20,6 @@
 #include "kernels/toolchain/machine/launch_play.h"
 #include "kernels/toolchain/machine/register_banks.h"
 #include "model/ir/program.h"
-#include "model/readings/cost/estimate.h"
 #include "model/readings/cost/power.h"
 #include "sass/sass_registers.h"
 #include "sass/sass_text.h"
@@ -577,6 +576,13 @@ ClockAnswer clock_answer_state(Arena *arena, const Model *compiled, const Emissi
 
 // ---- without a compiler -------------------------------------------------------------------------
 
+void clock_answer_take(ClockAnswer *answer, const Model *model, const Estimate *estimate) {
+  if (!(estimate->tflops > 0)) return;
+  answer->tflops = estimate->tflops;
+  const double all = model->traffic.flop * answer->mhz * 1e-6;
+  answer->clocks = (ClockSpan){all / estimate->tflops, all / estimate->high, all / estimate->low};
+}
+
 ClockAnswer clock_answer_stand_in(const Model *model, const ClockAsk *ask) {
   ClockAnswer out = no_answer(NULL);
   const Estimate estimate = estimate_of(NULL, model);
@@ -584,9 +590,6 @@ ClockAnswer clock_answer_stand_in(const Model *model, const ClockAsk *ask) {
   out.target = model->target;
   out.kernel = "";
   out.mhz = ask->mhz > 0 ? ask->mhz : model->target->boost_mhz;
-  if (!(estimate.tflops > 0)) return out;
-  out.tflops = estimate.tflops;
-  const double all = model->traffic.flop * out.mhz * 1e-6;
-  out.clocks = (ClockSpan){all / estimate.tflops, all / estimate.high, all / estimate.low};
+  clock_answer_take(&out, model, &estimate);
   return out;
 }

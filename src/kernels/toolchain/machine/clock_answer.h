@@ -6,6 +6,7 @@
 #include "clock/clock_assign.h"
 #include "clock/clock_window.h"
 #include "kernels/toolchain/machine/sass.h"
+#include "model/readings/cost/estimate.h"
 #include "model/readings/model.h"
 #include "model/text/emit.h"
 
@@ -135,3 +136,5 @@ ClockAnswer clock_answer_state(Arena *arena, const Model *compiled, const Emissi
                                const ClockAsk *ask);
 // The stand-in while nothing is compiled.
 ClockAnswer clock_answer_stand_in(const Model *model, const ClockAsk *ask);
+// A stand-in's total becomes that of the estimate, at the answer's SM clock.
+void clock_answer_take(ClockAnswer *answer, const Model *model, const Estimate *estimate);

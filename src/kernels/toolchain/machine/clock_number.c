@@ -19,7 +19,6 @@
 #include "base/str.h"
 #include "base/whole.h"
 #include "kernels/toolchain/emit_plan.h"
-#include "kernels/toolchain/machine/clock_answer.h"
 #include "model/ir/program.h"
 #include "model/readings/cost/power.h"
 
@@ -53,17 +52,20 @@ static ClockTexts texts_of(Arena *arena, const Emission *emission, const Compile
 // How far tensor cores and power hold the clock down is known less well than clocks are; where
 // nobody measured what the products take, a GPU that was measured may be slower by as much as one
 // that was not.
-static ClockNumber *number_of(Arena *arena, const Model *model, const ClockAnswer *answer) {
+ClockedSpeed clock_speed(const Model *model, const ClockAnswer *answer) {
   static const double held_error = 0.05, unknown_error = 0.3;
-  ClockNumber *out = ARENA_NEW(arena, ClockNumber);
   const ClockSpan *clocks = &answer->clocks;
   const double error =
       clocks->high / clocks->value - 1 + (answer->power_share < 1 ? held_error : 0);
   const double slower = power_is_known(model) ? error : fmax(error, unknown_error);
-  *out = (ClockNumber){.speed = {answer->tflops, answer->tflops / (1 + slower),
-                                 answer->tflops * (1 + error), answer->unchecked},
-                       .clocks = clocks->value,
-                       .mhz = answer->mhz};
+  return (ClockedSpeed){answer->tflops, answer->tflops / (1 + slower), answer->tflops * (1 + error),
+                        answer->unchecked};
+}
+
+static ClockNumber *number_of(Arena *arena, const Model *model, const ClockAnswer *answer) {
+  ClockNumber *out = ARENA_NEW(arena, ClockNumber);
+  *out = (ClockNumber){
+      .speed = clock_speed(model, answer), .clocks = answer->clocks.value, .mhz = answer->mhz};
   return out;
 }
 

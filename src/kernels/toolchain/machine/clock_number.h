@@ -5,6 +5,7 @@
 //   ClockNumber *number = clock_number(arena, &subject, plan, cubin);
 //   number->why_not, or number->speed.tflops
 #pragma once
+#include "kernels/toolchain/machine/clock_answer.h"
 #include "kernels/toolchain/nvrtc.h"
 #include "kernels/toolchain/plan.h"
 #include "model/readings/cost/estimate.h"
@@ -23,6 +24,9 @@ typedef struct ClockNumber {
   double clocks;        // of the main kernel, SM clocks from launch to end
   double mhz;           // of the SM clock at which that is the speed
 } ClockNumber;
+
+// The speed that an answer's clocks come to, and how far off it may be.
+ClockedSpeed clock_speed(const Model *model, const ClockAnswer *answer);
 
 // Plays the machine code of a result that is ok; never NULL.
 ClockNumber *clock_number(Arena *arena, const ClockSubject *subject, const Plan *plan,

@@ -13,14 +13,14 @@
 #include "base/form_make.h"
 
 const char *calibration_name(CalibrationFactor factor) {
-#define X(id, name, preset, part, what) #name,
+#define X(id, name, title, preset, part, what) #name,
   static const char *const names[] = {CALIBRATION_TABLE(X)};
 #undef X
   return names[factor];
 }
 
 const char *calibration_what(CalibrationFactor factor) {
-#define X(id, name, preset, part, what) what,
+#define X(id, name, title, preset, part, what) what,
   static const char *const whats[] = {CALIBRATION_TABLE(X)};
 #undef X
   return whats[factor];
@@ -77,7 +77,7 @@ bool calibration_read(const char *text, Calibration *out) {
 }
 
 Calibration calibration_none(void) {
-#define X(id, name, preset, part, what) preset,
+#define X(id, name, title, preset, part, what) preset,
   return (Calibration){.factor = {CALIBRATION_TABLE(X)}};
 #undef X
 }
@@ -87,7 +87,7 @@ Calibration calibration_none(void) {
 static double cube(double x) { return x * x * x; }
 
 double calibration_ns(const Calibration *calibration, const CalibrationTerms *terms) {
-#define X(id, name, preset, part, what) part,
+#define X(id, name, title, preset, part, what) part,
   static const CalibrationPart part_of[] = {CALIBRATION_TABLE(X)};
 #undef X
   double part[CALIBRATION_PARTS] = {0}, limits = 0;
@@ -100,6 +100,31 @@ double calibration_ns(const Calibration *calibration, const CalibrationTerms *te
   }
   limits += cube(part[CALIBRATION_PIPE]) + cube(part[CALIBRATION_LATENCY]);
   return cbrt(limits) + part[CALIBRATION_REST];
+}
+
+static int by_time(const void *a, const void *b) {
+  const CalibrationLimit *x = a, *y = b;
+  return x->ns < y->ns ? 1 : x->ns > y->ns ? -1 : strcmp(x->title, y->title);
+}
+
+int calibration_limits(const Calibration *calibration, const CalibrationTerms *terms,
+                       CalibrationLimit out[CALIBRATION_FACTORS]) {
+#define X(id, name, title, preset, part, what) {title, part},
+  static const struct {
+    const char *title;
+    CalibrationPart part;
+  } row[] = {CALIBRATION_TABLE(X)};
+#undef X
+  int n = 0;
+  for (int i = 0; i < CALIBRATION_FACTORS; i++) {
+    int at = 0;
+    if (row[i].part == CALIBRATION_REST || !(terms->term[i] > 0)) continue;
+    while (at < n && !str_equal(out[at].title, row[i].title)) at++;
+    if (at == n) out[n++] = (CalibrationLimit){.title = row[i].title};
+    out[at].ns += calibration->factor[i] * terms->term[i];
+  }
+  qsort(out, (size_t)n, sizeof *out, by_time);
+  return n;
 }
 
 // ---- fit ----------------------------------------------------------------------------------------

@@ -37,33 +37,39 @@ typedef enum CalibrationPart {
   CALIBRATION_PARTS
 } CalibrationPart;
 
-// Name, default, part, what it is. Those of the parts LIMIT, PIPE and LATENCY overlap.
-#define CALIBRATION_TABLE(X)                                                                       \
-  X(FMA, fma, 1, CALIBRATION_LIMIT, "multiply-adds of threads")                                    \
-  X(MMA, mma, 1, CALIBRATION_LIMIT, "products of warps, mma.sync")                                 \
-  X(WGMMA, wgmma, 1.1, CALIBRATION_LIMIT, "products of warpgroups")                                \
-  X(SOFTMAX, softmax, 1, CALIBRATION_LIMIT, "exp2 and fp32 work between products")                 \
-  X(ISSUE, issue, 1, CALIBRATION_LIMIT, "instructions that multiply by threads or move")           \
-  X(COPY, copy, 1.7, CALIBRATION_LIMIT, "lines of shared memory written by cp.async")              \
-  X(GLOBAL, global, 1.1, CALIBRATION_PIPE, "L1, for all that goes to global memory")               \
-  X(L2, l2, 0.7, CALIBRATION_LIMIT, "L2, 32 bytes a clock for each SM, and loads that wait in L1") \
-  X(DRAM, dram, 1, CALIBRATION_LIMIT, "DRAM")                                                      \
-  X(TMA, tma, 1.9, CALIBRATION_LIMIT, "rows of boxes, a clock each")                               \
-  X(POWER, power, 0.7, CALIBRATION_LIMIT, "the board's power")                                     \
-  X(SHARED, shared, 1.1, CALIBRATION_PIPE, "shared memory")                                        \
-  X(SPILL, spill, 1.5, CALIBRATION_LIMIT, "spilled registers, a clock a line in L1, more beyond")  \
-  X(ALONE, alone, 0.6, CALIBRATION_LATENCY, "the products and the softmax of a block alone")       \
-  X(WARP, warp, 0.9, CALIBRATION_LATENCY, "instructions and wavefronts of one warp")               \
-  X(FETCH, fetch, 1.4, CALIBRATION_LATENCY,                                                        \
-    "bytes that a block fetches while it does not multiply")                                       \
-  X(STEP, step, 0.4, CALIBRATION_LATENCY, "20 clocks for each step along K")                       \
-  X(PHASE, phase, 0.4, CALIBRATION_LATENCY, "30 clocks for each turn of waiting and multiplying")  \
-  X(LAUNCH, launch, 3, CALIBRATION_REST, "a launch, in microseconds")                              \
-  X(BLOCK, block, 0.5, CALIBRATION_REST, "750 clocks to begin and end a block")                    \
-  X(STORE, store, 1.8, CALIBRATION_REST, "sectors that threads write, a clock each")               \
-  X(BETWEEN, between, 0.45, CALIBRATION_REST, "sums of parts on their way through memory")
+// Name, title, default, part, what it is. Those of the parts LIMIT, PIPE and LATENCY overlap. Rows
+// of one title are never apart on the screen.
+#define CALIBRATION_TABLE(X)                                                                      \
+  X(FMA, fma, "products", 1, CALIBRATION_LIMIT, "multiply-adds of threads")                       \
+  X(MMA, mma, "products", 1, CALIBRATION_LIMIT, "products of warps, mma.sync")                    \
+  X(WGMMA, wgmma, "products", 1.1, CALIBRATION_LIMIT, "products of warpgroups")                   \
+  X(SOFTMAX, softmax, "softmax", 1, CALIBRATION_LIMIT, "exp2 and fp32 work between products")     \
+  X(ISSUE, issue, "issue", 1, CALIBRATION_LIMIT, "instructions that multiply by threads or move") \
+  X(COPY, copy, "cp.async", 1.7, CALIBRATION_LIMIT, "lines of shared memory written by cp.async") \
+  X(GLOBAL, global, "shared memory and L1", 1.1, CALIBRATION_PIPE,                                \
+    "L1, for all that goes to global memory")                                                     \
+  X(L2, l2, "L2", 0.7, CALIBRATION_LIMIT,                                                         \
+    "L2, 32 bytes a clock for each SM, and loads that wait in L1")                                \
+  X(DRAM, dram, "DRAM", 1, CALIBRATION_LIMIT, "DRAM")                                             \
+  X(TMA, tma, "TMA", 1.9, CALIBRATION_LIMIT, "rows of boxes, a clock each")                       \
+  X(POWER, power, "power", 0.7, CALIBRATION_LIMIT, "the board's power")                           \
+  X(SHARED, shared, "shared memory and L1", 1.1, CALIBRATION_PIPE, "shared memory")               \
+  X(SPILL, spill, "spills", 1.5, CALIBRATION_LIMIT,                                               \
+    "spilled registers, a clock a line in L1, more beyond")                                       \
+  X(ALONE, alone, "latency", 0.6, CALIBRATION_LATENCY,                                            \
+    "the products and the softmax of a block alone")                                              \
+  X(WARP, warp, "latency", 0.9, CALIBRATION_LATENCY, "instructions and wavefronts of one warp")   \
+  X(FETCH, fetch, "latency", 1.4, CALIBRATION_LATENCY,                                            \
+    "bytes that a block fetches while it does not multiply")                                      \
+  X(STEP, step, "latency", 0.4, CALIBRATION_LATENCY, "20 clocks for each step along K")           \
+  X(PHASE, phase, "latency", 0.4, CALIBRATION_LATENCY,                                            \
+    "30 clocks for each turn of waiting and multiplying")                                         \
+  X(LAUNCH, launch, "launch", 3, CALIBRATION_REST, "a launch, in microseconds")                   \
+  X(BLOCK, block, "blocks", 0.5, CALIBRATION_REST, "750 clocks to begin and end a block")         \
+  X(STORE, store, "stores", 1.8, CALIBRATION_REST, "sectors that threads write, a clock each")    \
+  X(BETWEEN, between, "sums", 0.45, CALIBRATION_REST, "sums of parts on their way through memory")
 
-#define X(id, name, preset, part, what) CALIBRATION_##id,
+#define X(id, name, title, preset, part, what) CALIBRATION_##id,
 typedef enum CalibrationFactor { CALIBRATION_TABLE(X) CALIBRATION_FACTORS } CalibrationFactor;
 #undef X
 
@@ -161,6 +167,16 @@ CalibrationTerms calibration_terms_of(const CalibrationBasis *basis);
 // The same of a model by itself.
 CalibrationTerms calibration_terms(const Model *model);
 double calibration_ns(const Calibration *calibration, const CalibrationTerms *terms);
+
+// A limit, or the sum of all rows of the pipe or of latency, under its title.
+typedef struct CalibrationLimit {
+  const char *title;
+  double ns;
+} CalibrationLimit;
+
+// The limits that overlap in calibration_ns(), the longest first, into `out`; how many.
+int calibration_limits(const Calibration *calibration, const CalibrationTerms *terms,
+                       CalibrationLimit out[CALIBRATION_FACTORS]);
 
 // "fma=1.06 mma=1 …", every factor by its name, and read back. False: not the factors of this law,
 // which a program of another day may have written down.

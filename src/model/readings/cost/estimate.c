@@ -45,6 +45,22 @@ Estimate estimate_clocked(const ClockedSpeed *speed) {
                     .unchecked = speed->unchecked};
 }
 
+double estimate_ns(const Estimate *estimate, const Model *model) {
+  return estimate->tflops > 0 ? model->traffic.flop / estimate->tflops * 1e-3 : 0;
+}
+
+int estimate_limits(const Estimate *estimate, const Model *model,
+                    CalibrationLimit out[ESTIMATE_LIMITS_MAX]) {
+  CalibrationLimit all[CALIBRATION_FACTORS];
+  if (estimate->by != ESTIMATE_STAND_IN) return 0;
+  const Calibration shipped = calibration_none();
+  const CalibrationTerms terms = calibration_terms(model);
+  const int n = calibration_limits(estimate->fit ? estimate->fit : &shipped, &terms, all);
+  const int kept = n < ESTIMATE_LIMITS_MAX ? n : ESTIMATE_LIMITS_MAX;
+  for (int i = 0; i < kept; i++) out[i] = all[i];
+  return kept;
+}
+
 const char *estimate_word(const Estimate *estimate) {
   static const char *const words[] = {
       [ESTIMATE_UNKNOWN] = "unknown", [ESTIMATE_STAND_IN] = "stand-in", [ESTIMATE_CLOCK] = "clock"};

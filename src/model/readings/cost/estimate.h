@@ -45,6 +45,14 @@ char *estimate_said(char out[ESTIMATE_SAID_BYTES], const Estimate *estimate);
 // "±10 %" alone.
 char *estimate_error_said(char out[ESTIMATE_SAID_BYTES], const Estimate *estimate);
 
+// Nanoseconds of the launch at that speed; 0: not known.
+double estimate_ns(const Estimate *estimate, const Model *model);
+// The longest times that a stand-in lets overlap, each with its title; how many there are. 0: it is
+// no stand-in.
+enum { ESTIMATE_LIMITS_MAX = 3 };
+int estimate_limits(const Estimate *estimate, const Model *model,
+                    CalibrationLimit out[ESTIMATE_LIMITS_MAX]);
+
 // {"clock_tflops":36.5,"clock_low":33.2,"clock_high":40.6,"clock_origin":"clock"}
 extern const Form estimate_form;
 

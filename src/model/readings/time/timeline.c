@@ -426,3 +426,19 @@ const char *timeline_waits_for(Arena *arena, const TimelineEvent *event) {
                         plural_s(op->groups));
   return arena_printf(arena, "%lld registers", (long long)op->registers);
 }
+
+double timeline_unit_clocks(const TimelineEvent *event) {
+  const bool product = event->kind == TIMELINE_MULTIPLY;
+  const bool own_quarter =
+      product ? !atom_is_of_thread(event->stmt->op.atom) : event->kind == TIMELINE_POWER;
+  return own_quarter ? event->busy / TIME_QUARTERS : event->busy;
+}
+
+// A persistent block has gone through all of its tiles.
+TimelineWhole timeline_whole(const Timeline *timeline, const Model *model) {
+  TimelineWhole out = {.clocks = timeline->all_clocks,
+                       .rounds = timeline->n_tiles > 1 ? 1 : ceil(model->resources.waves),
+                       .mhz = model->target->boost_mhz};
+  if (out.mhz > 0) out.ns = out.clocks * out.rounds / out.mhz * 1e3;
+  return out;
+}

@@ -126,6 +126,18 @@ double timeline_slab_clocks(const Timeline *timeline);
 // For a warp: the rank of its block in the cluster, and its number in that block.
 int timeline_rank(const Timeline *timeline, int warp);
 int timeline_warp(const Timeline *timeline, int warp);
+// Clocks for which an event keeps all of its unit busy. The multipliers and the powers of an SM
+// stand in four quarters, and a warp takes the one of its own; a product that one thread asks for
+// takes all four, of a pair those of both CTAs.
+double timeline_unit_clocks(const TimelineEvent *event);
+
+// The time of the launch if every block took as long as this one does alone on its SM.
+typedef struct TimelineWhole {
+  double clocks, rounds, mhz;  // of a block; blocks that follow each other on an SM
+  double ns;                   // 0: not known
+} TimelineWhole;
+
+TimelineWhole timeline_whole(const Timeline *timeline, const Model *model);
 // The role of a warp: "producer"; NULL where warps have none.
 const char *timeline_role(const Timeline *timeline, int warp);
 // "full[3] phase 0", "256 threads", "at most 1 group in flight": what a waiting event waits for; ""

@@ -156,11 +156,25 @@ int pipeline_draw_which(Canvas *canvas, Rect in, int col, int64_t cluster, int d
   return canvas_printf(canvas, in, 0, col, STYLE_TEXT, "CTA 0 of %" PRId64 "%s", cluster, others);
 }
 
+// Where the card has no room for all of it, the time of the kernel comes before the statement.
+static bool takes_last_row(Rect in, const PipelineCard *card) {
+  enum { LEAST = 3, ABOVE = 4 };
+  const int above = ABOVE + (card->event->bar.buffer ? 1 : 0);
+  return *card->whole && in.rows >= LEAST && in.rows <= above;
+}
+
+static void draw_last_row(Canvas *canvas, Rect *in, const PipelineCard *card) {
+  if (!takes_last_row(*in, card)) return;
+  const Rect row = rect_take_bottom(in, 1);
+  canvas_fit(canvas, row, 0, 1, row.cols - 1, ALIGN_LEFT, STYLE_TEXT, card->whole);
+}
+
 void pipeline_draw_card(Canvas *canvas, Rect in, const PipelineOwn *own, const PipelineCard *card) {
   const Timeline *timeline = own->now.timeline;
   if (own->verdict.name) draw_verdict(canvas, &in, own, card);
   if (!card->event) return;
   draw_now(canvas, &in, card);
+  draw_last_row(canvas, &in, card);
   draw_what(canvas, rect_take_top(&in, 1), timeline, card);
   draw_clocks(canvas, rect_take_top(&in, 1), timeline, card->event);
   Rect row = rect_take_top(&in, 1);

@@ -106,7 +106,8 @@ void pipeline_draw(Canvas *canvas, Rect in, const Session *session) {
              draw_head(canvas, head, own, session_model(session)->resources.n_cluster), session);
   pipeline_draw_axis(canvas, rect_take_top(&in, 1), own->now.timeline, span);
   int wanted = own->now.n + (own->beside.timeline ? own->beside.n + 2 : 0);
-  int card = own->verdict.name ? BROKEN_ROWS : CARD_ROWS;
+  const bool pair = own->now.timeline->n_blocks > 1;  // whose roles take a row more to name
+  int card = own->verdict.name ? BROKEN_ROWS : CARD_ROWS + (pair ? 1 : 0);
   int least = own->beside.timeline ? 8 : 4;
   Rect lanes = rect_take_top(&in, max_int(min_int(wanted, in.rows - card - 1), least));
   if (own->beside.timeline) {

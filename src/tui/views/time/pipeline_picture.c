@@ -19,7 +19,7 @@
 #include "tui/canvas/utf8.h"
 #include "tui/views/time/pipeline.h"
 
-enum { COLS = CANVAS_COLS_MAX, LEVELS = 8, QUARTERS = 4, TICK_COLS = 10, SLABS_AT_FIRST = 5 };
+enum { COLS = CANVAS_COLS_MAX, LEVELS = 8, TICK_COLS = 10, SLABS_AT_FIRST = 5 };
 
 static int column_of(PipelineSpan span, double clock) {
   double col = floor((clock - span.from) / span.scale);
@@ -120,13 +120,12 @@ static void draw_shares(Canvas *canvas, Rect in, const Lane *lane, PipelineSpan 
   double busy[COLS] = {0}, most[COLS] = {0};
   int64_t slab[COLS];
   int first, last;
-  const unsigned by_quarters = 1u << TIMELINE_MULTIPLY | 1u << TIMELINE_POWER;
-  double units = lane->kinds & by_quarters ? QUARTERS : 1;
   for (int i = 0; i < lane->n; i++) {
     const TimelineEvent *e = lane->event[i];
-    if (e->busy <= 0 || !columns_of(span, e->work, e->end, &first, &last)) continue;
+    const double takes = timeline_unit_clocks(e);
+    if (takes <= 0 || !columns_of(span, e->work, e->end, &first, &last)) continue;
     for (int col = first; col <= last; col++) {
-      double share = e->busy * overlap(span, col, e->work, e->end) / fmax(e->end - e->work, 1);
+      double share = takes * overlap(span, col, e->work, e->end) / fmax(e->end - e->work, 1);
       busy[col] += share;
       if (share <= most[col]) continue;
       most[col] = share;
@@ -134,7 +133,7 @@ static void draw_shares(Canvas *canvas, Rect in, const Lane *lane, PipelineSpan 
     }
   }
   for (int col = 0; col < span.cols; col++) {
-    double share = busy[col] / span.scale / units;
+    double share = busy[col] / span.scale;
     if (share < 0.02) continue;
     int level = min_int((int)ceil(share * LEVELS), LEVELS);
     canvas_glyph(canvas, in, 0, col, style_over(slab_style(slab[col]), STYLE_SHADOW),

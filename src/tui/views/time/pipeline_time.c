@@ -192,20 +192,55 @@ const char *pipeline_said_root(Arena *arena, const PipelineOwn *own) {
   return arena_printf(arena, "deadlock: %s", timeline_chain_text(arena, own->now.timeline, &chain));
 }
 
-// "103371 clk × 11 rounds at 1755 MHz: 648 µs (est.); recorded: 945 µs": the time line of one block
-// held against the time of the whole kernel.
+// " The stand-in lets latency (93.3 µs), L2 (80.8 µs) and products (73.4 µs) overlap in part."
+static void say_limits(Str *out, const Estimate *estimate, const Model *model) {
+  CalibrationLimit limit[ESTIMATE_LIMITS_MAX];
+  const int n = estimate_limits(estimate, model, limit);
+  char time[FMT_MAX];
+  if (n < 2) return;
+  str_add(out, " The stand-in lets ");
+  for (int i = 0; i < n; i++)
+    str_printf(out, "%s%s (%s)",
+               !i           ? ""
+               : i == n - 1 ? " and "
+                            : ", ",
+               limit[i].title, fmt_time(time, limit[i].ns));
+  str_add(out, " overlap in part.");
+}
+
+// " The block alone counts no L2." No source states the rate of that unit.
+static void say_unknown(Str *out, const Model *model) {
+  TrafficUnit unit[TRAFFIC_UNITS];
+  const int units = traffic_units(&model->traffic, program_atom(model->program) != NULL, unit);
+  int n = 0;
+  for (int i = 0; i < units; i++)
+    if (unit[i].clocks < 0)
+      str_printf(out, "%s%s", n++ ? ", " : " The block alone counts no ", unit[i].title);
+  if (n) str_add(out, ".");
+}
+
+// "one block 132895 clk × 1 round at 1965 MHz: 67.6 µs (est.); stand-in: 141 µs; recorded: 130
+// µs.": the clocks of one block, the time that they come to, and the one number of the whole
+// kernel.
 const char *pipeline_said_whole(Arena *arena, const Session *session, const PipelineOwn *own) {
-  const Model *model = session_model(session);
-  const Timeline *timeline = own->now.timeline;
+  const Model *model = session_model(session), *plain = session->doc.now.picture->estimate;
   const Timed *timed = results_find(&session->background.results, &session->doc.now.schedule);
-  const double mhz = model->target->boost_mhz;
-  if (own->broken || !timed || !timed->ok || !(mhz > 0) || !(model->resources.waves > 0)) return "";
-  const double rounds = timeline->n_tiles > 1 ? 1 : ceil(model->resources.waves);
-  char here[FMT_MAX], there[FMT_MAX];
+  const Estimate estimate = session_estimate(session, plain);
+  const TimelineWhole whole = timeline_whole(own->now.timeline, model);
+  if (own->broken || !(whole.ns > 0)) return "";
+  char time[FMT_MAX];
   const char *share =
       model->resources.blocks_per_sm > 1 ? ", blocks that share an SM not counted" : "";
-  return arena_printf(arena, "one block %.0f clk × %.0f round%s at %.0f MHz: %s (est.%s); %s: %s",
-                      timeline->all_clocks, rounds, rounds > 1 ? "s" : "", mhz,
-                      fmt_time(here, timeline->all_clocks * rounds / mhz * 1e3), share,
-                      origin_name(timed->origin), fmt_time(there, timed->time_ns));
+  Str out = str_new(arena);
+  str_printf(&out, "one block %.0f clk × %.0f round%s at %.0f MHz: %s (est.%s)", whole.clocks,
+             whole.rounds, whole.rounds > 1 ? "s" : "", whole.mhz, fmt_time(time, whole.ns), share);
+  if (estimate.by)
+    str_printf(&out, "; %s: %s", estimate_word(&estimate),
+               fmt_time(time, estimate_ns(&estimate, plain)));
+  if (timed && timed->ok)
+    str_printf(&out, "; %s: %s", origin_name(timed->origin), fmt_time(time, timed->time_ns));
+  str_add(&out, ".");
+  say_limits(&out, &estimate, plain);
+  if (estimate.by == ESTIMATE_STAND_IN) say_unknown(&out, model);
+  return out.text;
 }

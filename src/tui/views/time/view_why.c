@@ -17,6 +17,7 @@
 
 #include "base/str.h"
 #include "base/whole.h"
+#include "kernels/toolchain/machine/clock_number.h"
 #include "tui/views/time/why_frame.h"
 
 enum { WORST_COLS = 52, WORST_MIN_SCREEN = 176, COSTLY_MAX = 64, LISTING_ROWS = 5 };
@@ -41,10 +42,22 @@ static const char *missing_text(const Session *session, const Compiled *compiled
                              "old. `gemmview doctor` tells what was found.";
 }
 
-static ClockAnswer *stand_in(const Session *session) {
+// What stands in has the total of every other view: by the session's fits, and not by the
+// registers that a compiler found.
+static const ClockAnswer *with_stand_in(const Session *session, const ClockAnswer *loops) {
+  const Model *model = session->doc.now.picture->estimate;
+  const Estimate estimate = session_stand_in(session, model);
   ClockAnswer *out = ARENA_NEW(session->frame, ClockAnswer);
-  *out = clock_answer_stand_in(session_model(session), &(ClockAsk){0});
+  *out = loops ? *loops : clock_answer_stand_in(model, &(ClockAsk){0});
+  clock_answer_take(out, model, &estimate);
   return out;
+}
+
+static Estimate estimate_of_answer(const Session *session, const ClockAnswer *answer) {
+  const Model *model = session->doc.now.picture->estimate;
+  if (answer->stand_in) return session_stand_in(session, model);
+  const ClockedSpeed speed = clock_speed(model, answer);
+  return estimate_clocked(&speed);
 }
 
 static void find_answer(Session *session, WhyFrame *frame) {
@@ -56,11 +69,15 @@ static void find_answer(Session *session, WhyFrame *frame) {
   const bool has_all = compiled && compiled->code && (compiled->sass || !compiled->running);
   if (has_all && !answer)
     why_answers_ask(own->answers, &session->doc.targets, &session->doc.now.pictured, compiled);
-  frame->answer = answer && !answer->why_not ? answer : stand_in(session);
-  if (frame->answer != answer)
+  const bool played = answer && !answer->why_not;
+  if (!played)
     frame->missing = answer ? answer->why_not : missing_text(session, compiled);
   else if (answer->stand_in)
     frame->missing = answer->no_clocks;
+  frame->answer =
+      played && !answer->stand_in ? answer : with_stand_in(session, played ? answer : NULL);
+  frame->estimate = estimate_of_answer(session, frame->answer);
+  frame->ns = estimate_ns(&frame->estimate, session_model(session));
 }
 
 // ---- the place ----------------------------------------------------------------------------------

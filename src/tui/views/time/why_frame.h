@@ -22,6 +22,8 @@ typedef struct WhyOwn {
 // An instruction that costs, and its place among those.
 typedef struct WhyFrame {
   const ClockAnswer *answer;  // never NULL; a stand-in where nothing was played
+  Estimate estimate;          // the one number, as every view has it
+  double ns;                  // of the launch at that speed; 0: not known
   const char *missing;        // why it is one; NULL: it is none
   const ClockedLoop *loop;    // NULL: a stand-in's
   const Emission *emission;

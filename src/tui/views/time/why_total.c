@@ -9,6 +9,7 @@
 
 #include "base/str.h"
 #include "base/whole.h"
+#include "tui/canvas/fmt.h"
 #include "tui/canvas/utf8.h"
 #include "tui/views/time/why_frame.h"
 
@@ -58,16 +59,16 @@ static void repeat_mark(Canvas *canvas, Rect row, int col, int cols, const Clock
 
 // ---- the rows -----------------------------------------------------------------------------------
 
-static int percent(const ClockSpan *span) {
-  return (int)lround(50 * (span->high - span->low) / span->value);
-}
-
-static int draw_speed(Canvas *canvas, Rect row, int col, const ClockAnswer *answer) {
-  if (!(answer->tflops > 0)) return col;
+static int draw_speed(Canvas *canvas, Rect row, int col, const WhyFrame *frame) {
+  const ClockAnswer *answer = frame->answer;
+  char figure[FMT_MAX], error[ESTIMATE_SAID_BYTES];
+  if (!(frame->estimate.tflops > 0)) return col;
   if (answer->stand_in && answer->main >= 0)
     col = canvas_text(canvas, row, 0, col, STYLE_WARN, "stand-in ");
-  col = canvas_printf(canvas, row, 0, col, STYLE_TITLE, "%.3g TFLOP/s", answer->tflops);
-  col = canvas_printf(canvas, row, 0, col, STYLE_DIM, " ±%d %%", percent(&answer->clocks));
+  col = canvas_printf(canvas, row, 0, col, STYLE_TITLE, "%s TFLOP/s",
+                      fmt_figure(figure, frame->estimate.tflops));
+  col = canvas_printf(canvas, row, 0, col, STYLE_DIM, " %s",
+                      estimate_error_said(error, &frame->estimate));
   char clock[32];
   snprintf(clock, sizeof clock, " at %.0f MHz", answer->mhz);
   const bool fits = col + utf8_columns(clock) < row.cols;
@@ -103,7 +104,7 @@ static void draw_clocks(Canvas *canvas, Rect row, const WhyFrame *frame) {
   col =
       canvas_text(canvas, row, 0, col, STYLE_TEXT, frame->loop ? " a turn" : " from launch to end");
   col = canvas_printf(canvas, row, 0, col, STYLE_DIM, ", %.0f to %.0f", span->low, span->high);
-  col = draw_speed(canvas, row, col + 4, answer);
+  col = draw_speed(canvas, row, col + 4, frame);
   char whole[64];
   snprintf(whole, sizeof whole, "%.0f clk from launch to end", answer->clocks.value);
   if (frame->loop && row.cols - utf8_columns(whole) > col + 4)
@@ -152,12 +153,13 @@ static void draw_legend(Canvas *canvas, Rect row, const ClockPart *part, int n) 
 static int draw_if(Canvas *canvas, Rect row, int col, const ClockAnswer *answer, int i,
                    bool *has_unit) {
   const ClockIf *what = &answer->what_if[i];
-  char text[96];
+  char text[96], figure[FMT_MAX];
   if (what->why_not)
     snprintf(text, sizeof text, "%s: %s", clock_if_title(i), what->why_not);
   else if (what->clocks > 0)
-    snprintf(text, sizeof text, "%s %.3g%s", clock_if_title(i),
-             answer->tflops * answer->clocks.value / what->clocks, *has_unit ? "" : " TFLOP/s");
+    snprintf(text, sizeof text, "%s %s%s", clock_if_title(i),
+             fmt_figure(figure, answer->tflops * answer->clocks.value / what->clocks),
+             *has_unit ? "" : " TFLOP/s");
   else
     return col;
   if (col + utf8_columns(text) + 8 > row.cols) return col;
@@ -176,10 +178,23 @@ static bool any_if(const ClockAnswer *answer) {
   return false;
 }
 
-static void draw_ifs(Canvas *canvas, Rect row, const ClockAnswer *answer) {
+// The loops have clocks of their own, and no total comes of them: that is the stand-in's.
+static void draw_stand_in(Canvas *canvas, Rect row, const WhyFrame *frame) {
+  const ClockAnswer *answer = frame->answer;
+  char time[FMT_MAX], whole[64];
+  const int col =
+      canvas_text(canvas, row, 0, 1, STYLE_DIM,
+                  answer->unchecked ? "each loop is played alone, by published facts, not checked"
+                                    : "each loop is played alone");
+  if (!(frame->ns > 0)) return;
+  snprintf(whole, sizeof whole, "; the total is the stand-in, %s", fmt_time(time, frame->ns));
+  if (col + utf8_columns(whole) < row.cols) canvas_text(canvas, row, 0, col, STYLE_DIM, whole);
+}
+
+static void draw_ifs(Canvas *canvas, Rect row, const WhyFrame *frame) {
+  const ClockAnswer *answer = frame->answer;
   if (answer->stand_in) {
-    canvas_text(canvas, row, 0, 1, STYLE_DIM,
-                "each loop is played alone, by published facts, not checked");
+    draw_stand_in(canvas, row, frame);
     return;
   }
   int col = canvas_text(canvas, row, 0, 1, STYLE_ACCENT, "if") + 2;
@@ -204,6 +219,6 @@ int why_draw_total(Canvas *canvas, Rect in, const WhyFrame *frame) {
   const int n = clock_parts(frame->loop->clocks.value, turn->issued, turn->lost_to, part);
   draw_bar(canvas, row[BAR], part, n);
   draw_legend(canvas, row[LEGEND], part, n);
-  draw_ifs(canvas, row[IFS], frame->answer);
+  draw_ifs(canvas, row[IFS], frame);
   return ROWS;
 }

@@ -18,7 +18,7 @@ static float extreme(bool smallest, float a, float b) {
   return (a < b) == smallest ? a : b;
 }
 
-// Of the operands from 1 on, so many, and the predicate behind them.
+// The extreme of n operands from 1 on, and the predicate behind them.
 static void extreme_of(PtxWarp *w, const PtxInst *i, uint32_t mask, int n) {
   const uint32_t q = mc_pred(w, i, n + 1, true);
   const bool keeps_nan = mc_has(i->machine, MC_W_IS_NAN), flushes = mc_has(i->machine, MC_W_FTZ);

@@ -153,7 +153,7 @@ static int next_title(const Session *session, const bool titled[SESSION_VIEWS_MA
   return next < 0 && !titled[view_count - 1] ? view_count - 1 : next;
 }
 
-// Titles are written whole, the present view's first, then as many as fit; the next one is cut
+// Titles are written whole, the present view's first, then the ones that fit; the next one is cut
 // where a good part of it has room. Returns the columns that are left.
 static int choose_titles(const Session *session, int cols, int title[SESSION_VIEWS_MAX]) {
   enum { CUT_MIN = 7 };
@@ -187,7 +187,7 @@ static void draw_tabs(Canvas *canvas, Rect row, const Session *session) {
   draw_tab(canvas, row, row.cols - help_cols, session, help, title[help]);
 }
 
-// "11 of 18": the number that one types, and that of the main line's last rung; "24, a side
+// "11 of 18": the number that one types, and the number of the main line's last rung; "24, a side
 // branch".
 static void rung_place(const Session *session, char *out, size_t size) {
   const Ladder *ladder = session->doc.ladder;
@@ -332,7 +332,7 @@ static int spot_of(const Session *session, const Action *action) {
   return body->n_actions + (int)(action - global_actions);
 }
 
-// The action whose key is named beside this one's: of the same table, itself where it has none.
+// The action with its key named beside this one's: of the same table, itself where it has none.
 static const Action *pair_of(const Session *session, const Action *action) {
   const ViewBody *body = view_table[session->at.view].body;
   if (!action->pair) return action;

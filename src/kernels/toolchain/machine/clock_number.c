@@ -50,9 +50,9 @@ static ClockTexts texts_of(Arena *arena, const Emission *emission, const Compile
   return out;
 }
 
-// How far tensor cores and power hold the clock down is known less well than clocks are; where
-// nobody measured what the products take, a GPU that was measured may be slower by as much as one
-// that was not.
+// The effect of tensor cores and power on the clock is known less well than clocks are. Where the
+// cost of the products was not measured, a measured GPU may be slower by as much as an unmeasured
+// one.
 static ClockNumber *number_of(Arena *arena, const Model *model, const ClockAnswer *answer) {
   static const double held_error = 0.05, unknown_error = 0.3;
   ClockNumber *out = ARENA_NEW(arena, ClockNumber);

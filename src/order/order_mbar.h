@@ -46,7 +46,7 @@ typedef struct OrderMbar {
   OrderPhases phases;
   // The party with the phases as its ticks; its bytes have landed when the phase is over; -1: none.
   int32_t party;
-  int32_t waiters;  // parties 0 to waiters - 1, whose waits are kept
+  int32_t waiters;  // parties 0 to waiters - 1; their waits are kept
   uint32_t word[];  // clocks: of the arrivals, of phases that are over; waits by phase bit
 } OrderMbar;
 

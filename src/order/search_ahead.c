@@ -30,7 +30,7 @@ struct SearchAhead {
   // phase.
   uint32_t *known, *gathered, *handed;
   uint32_t *under_way;                 // [mbarriers] the phases of the state
-  int *there, *released;               // by barrier: how many stand there; went on together
+  int *there, *released;               // by barrier: the number there; went on together
   int ended[SEARCH_RANKS], all_ended;  // processes at their last event's end, agents aside
   int64_t registers[SEARCH_RANKS], taken[SEARCH_RANKS];
   // All that decides at once: accesses, those with the number of this question, and what becomes

@@ -12,7 +12,7 @@
 //   all else          a process that could have gone on and did not sleeps there
 #include "order/search_inside.h"
 
-// Whether a process stands before an mbarrier whose phase has ended under it.
+// Whether a process stands before an mbarrier with a phase that has ended under it.
 static bool is_lapped_at(const Search *search, const SearchState *s, int process, int bar) {
   if (search_is_done(search, s, process)) return false;
   const SearchEvent *e = search_next(search, s, process);

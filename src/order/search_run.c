@@ -4,8 +4,8 @@
 // event of some process makes no difference to whatever the others may do before it
 // (search_ahead.c), only that event is tried: every other order of the same events leads to the
 // same states and the same findings (a persistent set of one; the lists have no loops, so no event
-// is put off for ever). Else all are tried. A sound ring needs one path, as long as its events;
-// what is wrong branches where it is wrong.
+// is put off for ever). Else all are tried. A sound ring needs one path, as long as its events; a
+// faulty one branches where it is wrong.
 //
 // A wait that spins lets others go on: it is no event until it is over. That a try_wait gives up
 // after its time and is asked again makes no difference either.

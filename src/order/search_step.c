@@ -1,4 +1,4 @@
-// One event of a process: whether it can happen, what it changes, what is wrong with it there.
+// One event of a process: whether it can happen, its changes, and its fault there.
 #include "order/search_inside.h"
 
 void search_start(const Search *search, SearchState *s) {

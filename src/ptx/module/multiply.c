@@ -1,6 +1,6 @@
 // Products of tiles, sixteen rows at a time: the sums of a column stay in registers from the first
-// k to the last. The compiler makes the plain way for every machine; for x86, whose vectors differ,
-// the same loops are here in wider ones, and the machine at hand decides.
+// k to the last. The compiler makes the plain way for every machine. Vectors of x86 differ, so the
+// same loops are here in wider ones, and the machine at hand decides.
 #include "ptx/module/multiply.h"
 
 #include <math.h>

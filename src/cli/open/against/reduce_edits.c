@@ -1,6 +1,6 @@
-// What is tried, the large steps first: a smaller launch, one store, instructions left out in
+// The edits to try, the large steps first: a smaller launch, one store, instructions left out in
 // halves, quarters …, one by one; then an instruction's source in place of its result, a number, a
-// guard or a parameter less. After each step goes what nobody needs any more.
+// guard or a parameter less. After each step all unused parts go.
 //
 //   add.s32 %r3, %r1, %r2;                             →   max.s32 %r4, %r1, %r0;
 //   max.s32 %r4, %r3, %r0;     %r1 in place of %r3

@@ -1,4 +1,4 @@
-// What instructions read and write: as the text says, and as a run of it does.
+// The reads and writes of instructions: as the text says, and as a run of it does.
 #include <string.h>
 
 #include "base/str.h"
@@ -14,7 +14,7 @@ typedef struct Use {
 typedef struct Uses {
   Use *uses;
   int n;
-  bool is_pure;  // nobody misses it whose results nobody reads
+  bool is_pure;  // it may go when no instruction reads its results
 } Uses;
 
 static void add_args(const PtxModule *module, const PtxFunction *kernel, const PtxGroup *g,

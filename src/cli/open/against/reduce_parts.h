@@ -1,8 +1,8 @@
 // A PTX text that runs otherwise than its machine code → a small one that still does.
 //
-// The oracle is the disagreement itself: a text is kept that our reader takes, whose registers are
-// all written before they are read, whose run ends as before, that ptxas takes, and whose memory or
-// end differs. The order of what is tried is fixed: the same text and ptxas give the same answer.
+// The oracle is the disagreement itself. A text is kept if our reader takes it, all its registers
+// are written before they are read, its run ends as before, ptxas takes it, and its memory or end
+// differs. The edits come in a fixed order: the same text and ptxas give the same answer.
 #pragma once
 #include "cli/open/against/against_sides.h"
 #include "cli/open/open_cubin.h"
@@ -47,11 +47,11 @@ typedef struct PieceText {
 // The kernel's part of a text that is known to be PTX; other kernels are left out.
 PieceText pieces_read(Arena *arena, const char *text, size_t bytes, const char *kernel);
 int pieces_find(const PieceText *t, PieceKind kind, int nth);  // -1: there are fewer
-// Leaves out labels and declarations that nobody names any more, and braces around nothing.
+// Leaves out labels and declarations that are not named any more, and braces around nothing.
 void pieces_settle(PieceText *t);
 bool piece_is_named(const PieceText *t, int at);  // by another one that is kept
 const char *pieces_text(const PieceText *t);
-// Of such a text one whose shared memory lies 1024 bytes further.
+// A copy of such a text with its shared memory 1024 bytes further.
 const char *pieces_moved(Arena *arena, const char *text);
 void piece_set_text(Arena *arena, Piece *piece, const char *text);
 // The piece with another word for each `from`.
@@ -61,12 +61,13 @@ const char *piece_operand(Arena *arena, const Piece *piece, int nth);
 
 // ---- reduce_flow.c: what an instruction reads and writes ----------------------------------------
 
-// Leaves out, with what is left out already, instructions that read what nobody writes any more, or
-// write what nobody reads; with `keeps_dead` only what nobody reads any more. Instruction n of the
-// pieces is code[kernel->first + n].
+// Leaves out, after the parts left out already, instructions that read values which no instruction
+// writes any more, or write values that none reads; with `keeps_dead` only writes that lost their
+// readers. Instruction n of the pieces is code[kernel->first + n].
 void flow_close(PieceText *t, const PtxModule *module, const PtxFunction *kernel, bool keeps_dead);
 
-// What a run of the PTX tells: the first register that was read before it was written, and values.
+// The results of a run of the PTX: the first register that was read before it was written, and
+// values.
 typedef struct FlowRun {
   Arena *arena;
   const PtxFunction *kernel;
@@ -121,7 +122,7 @@ typedef struct Reduce {
   int64_t budget;
   int block[3];        // that the first difference is of
   bool is_placed;      // memory depends on where shared memory lies
-  bool keeps_dead;     // it is not seen without code that nobody needs
+  bool keeps_dead;     // it is not seen without unneeded code
   int unwritten_line;  // of the text tried last
   int counts[REDUCE_N_VERDICTS];
   int assembled, most;  // machine codes made, and how many may be
@@ -152,7 +153,7 @@ int reduce_finish(Reduce *r, ReduceTrial *trials, int n);
 Sides reduce_sides(Arena *arena, Reduce *r, const ReduceState *state, const char **cubin,
                    size_t *bytes, Diags *diags);
 
-// ---- reduce_edits.c: what is tried --------------------------------------------------------------
+// ---- reduce_edits.c: the edits ------------------------------------------------------------------
 
 // Makes the state smaller until nothing is left to try, or too much was tried.
 void reduce_shrink(Reduce *r, int store_line);

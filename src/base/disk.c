@@ -65,8 +65,8 @@ static const char *no_file(mode_t mode, bool pipes) {
                           : "it is a device, not a file";
 }
 
-// Whether somebody writes into the pipe, or comes to within two seconds: a read that does not wait
-// gives the end where nobody does, and EAGAIN where somebody has nothing to say yet. `first` gets
+// Whether a process writes into the pipe, or comes to within two seconds. A read that does not wait
+// gives the end without a writer, and EAGAIN where the writer has nothing to say yet. `first` gets
 // the byte that was read to find out; EOF: none was.
 static bool pipe_has_writer(int fd, int *first) {
   enum { TRIES = 100 };
@@ -162,8 +162,8 @@ static bool fill(int fd, DiskText text, const struct stat *old) {
   return ok && closed;
 }
 
-// Beside the file: "config.json.4711-0", whose mode the umask has its say in. mkstemp's would be
-// 0600, and the umask cannot be asked without being changed for other threads.
+// Beside the file: "config.json.4711-0"; the umask acts on its mode. mkstemp would use 0600, and
+// the umask cannot be asked without being changed for other threads.
 static int open_scratch(Arena *arena, const char *path, mode_t mode, const char **scratch) {
   enum { NAMES_MAX = 100 };
   int fd = -1;
@@ -187,7 +187,7 @@ static bool replace(Arena *arena, const char *path, DiskText text, const struct 
   return false;
 }
 
-// A device or a pipe is written into; there is no old text to keep. A pipe that nobody reads is an
+// A device or a pipe is written into; there is no old text to keep. A pipe without a reader is an
 // error (ENXIO), not waited for.
 static bool write_into(const char *path, DiskText text) {
   int fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);

@@ -1,6 +1,6 @@
-// One counter says which item is next; whoever is free takes it. A thread sleeps until there is a
-// round that it has not seen; who ends the round takes what no thread has taken yet, then sleeps
-// until the last one that takes part in it is done.
+// One counter says which item is next; any free thread takes it. A thread sleeps until there is a
+// round that it has not seen. The thread that ends the round takes the items that no thread has
+// taken yet, then sleeps until the last one that takes part in it is done.
 #include "base/team.h"
 
 #include <assert.h>

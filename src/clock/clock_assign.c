@@ -1,6 +1,7 @@
-// For each register that is free to go: how many FFMA of the loop would gain, if it lay in the
-// other bank. Those that gain most are exchanged with those of the other bank; then everything is
-// counted again, for an exchange moves what the caches hold. It goes on while that gets better.
+// Each register that is free to go counts the FFMA of the loop that would gain if it lay in the
+// other bank. The registers that gain most change places with those of the other bank that gain
+// most. Then everything is counted again, for an exchange moves the contents of the caches. It goes
+// on while that gets better.
 #include "clock/clock_assign.h"
 
 #include <stdlib.h>
@@ -149,14 +150,14 @@ static void settle(const Together *together, int number, bool settled[REGISTERS]
   for (int i = 0; i < REGISTERS; i++) settled[i] |= i == number || together->with[number][i];
 }
 
-// The first wish from *at on whose gain still holds; NULL: there is none.
+// The first wish from *at on with a gain that still holds; NULL: there is none.
 static const Wish *next_wish(const Wish *wish, int n, int *at, const bool settled[REGISTERS]) {
   while (*at < n && settled[wish[*at].number]) ++*at;
   return *at < n ? &wish[*at] : NULL;
 }
 
-// Those of both banks that gain most are exchanged while the two together do; who was exchanged
-// stays. Registers have the numbers that they have by now.
+// Exchanges the registers of both banks that gain most, while the two together gain; a register
+// that was exchanged stays. Registers have the numbers that they have by now.
 static bool exchange_some(Arena *arena, const SassLoop *loop, bool is_free[REGISTERS], int clocks,
                           ClockAssignment *out) {
   const SassCode *code = &out->code;

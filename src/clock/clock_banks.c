@@ -45,8 +45,7 @@ void clock_banks_needs(const ClockBanks *banks, int warp, const SassInst *inst,
   }
 }
 
-// The first `need` free clocks of a port; 0 where there are not so many. Nothing needed is nothing
-// taken.
+// The first `need` free clocks of a port; 0 where there are not enough. A need of 0 takes no clock.
 static bool find_clocks(uint64_t taken, int need, int window, uint64_t *clocks) {
   const int end = max_int(need, window);
   *clocks = 0;

@@ -1,7 +1,7 @@
-// Warps that go their ways, the schedulers of an SM and the facts of a machine → clocks.
+// Warps with their paths, the schedulers of an SM and the facts of a machine → clocks.
 //
-// Time goes on by one clock. In each, first what is due happens (a load comes back and its
-// scoreboard falls), then every scheduler issues at most one instruction, and every warp is charged
+// Time goes on by one clock. In each clock, first everything due happens (a load comes back and its
+// scoreboard falls). Then every scheduler issues at most one instruction, and every warp is charged
 // with what it did.
 #include "clock/clock_engine.h"
 
@@ -50,8 +50,8 @@ static int waits_for(const EngineWarp *w, const SassInst *inst) {
   return drains && w->open[inst->scoreboard] > inst->at_most ? inst->scoreboard : -1;
 }
 
-// WARPGROUP.DEPBAR waits until no more than so many groups of wgmma are under way; a warp that has
-// been let go forgets those that are done.
+// WARPGROUP.DEPBAR waits until at most its number of groups of wgmma are under way; a warp that has
+// been let go forgets the groups that are done.
 static bool waits_for_groups(const Engine *e, const EngineWarp *w, const SassInst *inst) {
   if (inst->opcode->bits != WARPGROUP || !(inst->high >> (WAITS_AT - 64) & 1)) return false;
   const int at_most = (int)(inst->high >> 8 & 15);
@@ -184,7 +184,8 @@ static bool runs_away(const Engine *e, int warp) {
 // the slowest come behind all: a scheduler that prefers one would never come to the others.
 static void order_warps(const Engine *e, EngineScheduler *s, int which) {
   const int step = e->machine->schedulers, end = e->n_warps - 1 - which;
-  // Whoever has run away may be others in each clock; nobody asks while a kernel is played.
+  // Every clock may change the set of warps that have run away; no caller asks while a kernel is
+  // played.
   if (e->slowest < 0 && s->ordered == e->changes && s->in_front == s->last) return;
   s->ordered = e->changes;
   s->in_front = s->last;
@@ -265,7 +266,7 @@ static bool gives_operands(Engine *e, EngineScheduler *s, int warp) {
          clock_banks_give(&s->banks, warp, inst, e->machine->read_window);
 }
 
-// Only the first warp that could go is tried: one whose operands are not to be had yet keeps the
+// Only the first warp that could go is tried: if its operands are not there yet, it keeps the
 // others back.
 static bool run_scheduler(Engine *e, int which) {
   EngineScheduler *s = &e->scheduler[which];
@@ -383,7 +384,7 @@ int64_t engine_next(const Engine *e) {
   return next;
 }
 
-// For instruction i: its share of what is lost, and the cause that takes most of it.
+// For instruction i: its share of the lost clocks, and the cause that takes most of it.
 static void sum_up_one(const Engine *e, int i, double per, ClockTurn *out, double *lost,
                        ClockCause *cause, int *blame) {
   const double *row = e->lost + i * CLOCK_CAUSE_COUNT;
@@ -402,7 +403,7 @@ static double weight_of(const Engine *e, int i) {
   return inside ? 1 + e->in->cut_turns / e->in->kept_turns : 1;
 }
 
-// `per`: what is counted once in the answer, such as a turn of all of n counted.
+// `per`: the number of turns counted together; the answer is for one of them.
 ClockTurn engine_sum_up(Arena *arena, const Engine *e, double clocks, double per) {
   const int n = e->in->code->n;
   ClockTurn out = {.clocks = clocks};

@@ -91,7 +91,7 @@ typedef struct EngineWatch {
   int loop, step, warm;  // step: schedulers; warm: rounds before it
   double mean;
   bool begun, ended;
-  int leader, watched;  // the warp whose turns they are; how many so far
+  int leader, watched;  // the warp with these turns; the number so far
   int64_t begin;
   int rounds[CLOCK_WARPS_MAX];
   ClockCell *cell;     // [warp of the scheduler][CLOCK_WINDOW_MAX], of the turn under way
@@ -117,13 +117,13 @@ typedef struct Engine {
   int n_due, free_due, *wheel;
   EngineLanding *landing;
   int n_landings;
-  int slowest;  // turns of the warp that has gone fewest; -1: nobody asks
+  int slowest;  // the fewest turns of any warp; -1: no caller asks
   bool counts;
   int begun, ended;  // blocks
-  int changes;       // of who lives
+  int changes;       // of the set of live warps
   double issued, stalls[CLOCK_CAUSE_COUNT];
   double *lost;  // [instruction][cause]: clocks in which a scheduler issued nothing
-  int *blame;    // [instruction][cause]: who was waited for, the last time
+  int *blame;    // [instruction][cause]: the instruction that was waited for, the last time
   double *executed;
   double *stood;  // [instruction]: clocks that warps stood there for a reason of their own
   double more[CLOCK_WARPS_MAX];  // of each slot: clocks of turns that were left out
@@ -131,10 +131,10 @@ typedef struct Engine {
   double *owed;                  // of each load: executions that have to go to L2 still
   double *cold_owed;             // that have to go on to DRAM
   bool *fetched;                 // of each line of code, that a warp has come by it
-  double code_owed;              // clocks of lines that nobody has waited for yet
+  double code_owed;              // clocks of lines that no warp has waited for yet
   const int *loop_at;            // of the branch that ends it; -1: none
   ClockRounds rounds[CLOCK_MARKS_MAX];
-  EngineWatch *watch;  // NULL: nobody watches
+  EngineWatch *watch;  // NULL: no watch
 } Engine;
 
 // ---- clock_units.c: what instructions set going -------------------------------------------------
@@ -159,13 +159,13 @@ ClockTurn engine_sum_up(Arena *arena, const Engine *e, double clocks, double per
 
 // ---- clock_blocks.c -----------------------------------------------------------------------------
 
-// Plays the blocks of the kernel, or until what is watched has ended.
+// Plays the blocks of the kernel, or stops when the watch has ended.
 void engine_play(Engine *e);
 
 // ---- clock_watch.c -----------------------------------------------------------------------------
 
 void engine_watch_round(Engine *e, int warp, int loop);
 void engine_watch_leave(Engine *e, int warp, int loop);
-// The warp stands there for so many clocks from now on.
+// The warp stands there for `clocks` clocks from now on.
 void engine_watch_clock(Engine *e, int scheduler, int warp, int pc, ClockCause cause,
                         int64_t clocks);

@@ -1,12 +1,12 @@
-// The blocks of one SM, from their first instruction to their last: clocks, and who waits for what.
+// The blocks of one SM, from their first instruction to their last: clocks, and the waits of each
+// warp.
 //
-// Every warp goes its own way (sass/sass_run.h); blocks follow one another as soon as one has
-// ended. What runs beside the warps is played too: copies by cp.async and TMA, mbarriers, wgmma. A
-// launch that is too long is played in part: of a loop that all warps go round the middle turns are
-// left out, of many blocks those in the middle, and what is left out counts as what was played of
-// it.
+// Every warp goes its own way (sass/sass_run.h); a block starts as soon as another one has ended.
+// Work beside the warps is played too: copies by cp.async and TMA, mbarriers, wgmma. A launch that
+// is too long is played in part: the middle turns of a loop that all warps go round are left out,
+// and the middle blocks of many. The parts left out count like the parts that were played.
 //
-//   ClockTurn is of the whole stay: `clocks` from the first block's begin to the last one's end.
+//   ClockTurn covers the whole stay: `clocks` from the first block's begin to the last one's end.
 #pragma once
 #include "clock/clock_loop.h"
 #include "sass/sass_run.h"
@@ -35,10 +35,10 @@ typedef struct ClockKernel {
   int n_kinds;
   const ClockBlock *kind;  // block i of the SM is of kind i % n_kinds
   int blocks, resident;    // that the SM runs in all; at once
-  double dram_share;       // of what is asked of L2, that is not there; where `cold`,
-  double cold_dram_share;  // of what is asked once the first blocks ran
+  double dram_share;       // of the requests to L2, the part not there; where `cold`,
+  double cold_dram_share;  // of the requests once the first blocks ran
   bool cold;               // nothing is in L2 at first:
-  double cold_loads;       // so many loads and boxes find nothing there
+  double cold_loads;       // this many loads and boxes find nothing there
   double alone;            // times what an SM gets of L2 where all ask alike; 0: as where all do
   // Blocks that begin together on all SMs ask for the same at the same time, and what they ask for
   // is merged in front of L2: the share of it that goes on. 0: all of it.

@@ -1,16 +1,16 @@
-// The cost of a loop of machine code on one SM: clocks a turn, and who waits for what.
+// The cost of a loop of machine code on one SM: clocks a turn, and the waits of each warp.
 //
-// The engine plays the schedulers of an SM clock by clock. Each has the warps w with w % schedulers
-// of its own, issues one instruction a clock, and stays with the warp that it issued last; where
-// that one cannot go on it takes the youngest that can. An instruction goes when its control word
-// lets it: its stall is over, the scoreboards that it waits for are empty, its pipe is free, and
-// the register banks can give its operands in time.
+// The engine plays the schedulers of an SM clock by clock. Scheduler s has the warps w with w %
+// schedulers = s. It issues one instruction a clock, and stays with the warp that it issued last;
+// where that one cannot go on it takes the youngest that can. An instruction goes when its control
+// word lets it: its stall is over, the scoreboards that it waits for are empty, its pipe is free,
+// and the register banks can give its operands in time.
 //
 //   FFMA R84, R8, R35, R84     reads R8 and R84 from the even bank: two clocks of its port, one of
 //   which hides only FFMA R86, R8, R37, R86     where the instruction before it left the port free
 //
 // Sources of the rules: Jia et al. 2018 (control words, banks); Huerta et al., Analyzing Modern
-// NVIDIA GPU Cores, MICRO 2025 (order of warps, read window, memory queues); what was measured is
+// NVIDIA GPU Cores, MICRO 2025 (order of warps, read window, memory queues). A measured fact is
 // named beside its number in the row of the machine.
 #pragma once
 #include <stdbool.h>
@@ -18,8 +18,8 @@
 #include "base/arena.h"
 #include "sass/sass_loops.h"
 
-// Why a warp does not issue, by the names of the profiler's stall reasons. Those of the second half
-// are not played: they are 0.
+// The reason why a warp does not issue, by the names of the profiler's stall reasons. The second
+// half is not played: its values are 0.
 #define CLOCK_CAUSES(ROW)                                                    \
   ROW(SELECTED, "selected")                 /* it issues */                  \
   ROW(NOT_SELECTED, "not_selected")         /* another warp issues */        \
@@ -71,14 +71,14 @@ typedef struct ClockMachine {
       store_most_bytes;              // that L2 takes from an SM in a clock while all write; alone
   double store_queue_clocks;         // of L2's, that stores of an SM may wait for
   double copy_clocks;                // of the shared pipe, for each line that cp.async writes
-  double tma_clocks;                 // of a copy by TMA beyond those of a load
+  double tma_clocks;                 // of a copy by TMA, beyond the clocks of a load
   double box_bytes;                  // that L2 gives TMA in a clock while all SMs ask
   double box_clocks, row_clocks;     // that the unit of TMA is busy with a box, with each row of it
   double half_row_clocks;            // with a row that is shorter than a sector of 32 bytes
   double mbarrier_clocks;            // until an mbarrier says that a phase has ended
   double mbarrier_ask_clocks;        // until it has said that none has, and is asked again
   double group_clocks;               // of a tensor core, for each column of a wgmma
-  double group_end_clocks;           // from the end of a wgmma to who waits for it
+  double group_end_clocks;           // from the end of a wgmma to the warp that waits for it
   double block_clocks;               // from the end of a block to the first instruction of the next
   double launch_clocks;              // of a launch, outside of all blocks
   double early_launch_clocks;        // the same of a kernel launched while the one in front runs
@@ -115,7 +115,7 @@ typedef struct ClockLoop {
   bool loads_are_near;                // what if every load answered in the next clock
 } ClockLoop;
 
-// `clocks` are `issued` and what is lost to each cause.
+// `clocks` is the sum of `issued` and the clocks lost to each cause.
 typedef struct ClockTurn {
   double clocks;                      // a turn of the loop, all warps of the SM together
   double issued;                      // instructions that a scheduler issues in it

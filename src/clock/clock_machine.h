@@ -5,9 +5,9 @@
 #include "clock/clock_loop.h"
 
 // The document {"arch":…,"sources":{…},"facts":{NAME:{"value":…,"source":…}}}; every fact of
-// ClockMachine must be there, unless the document says "borrows": its architecture then has facts
-// of its own where it states them, and those of another's document, which was read before it, else.
-// False with findings in `diags`.
+// ClockMachine must be there, unless the document says "borrows". Its architecture then has the
+// facts that it states; the others come from the document it borrows from, which was read before
+// it. False with findings in `diags`.
 bool clock_machine_read(const JsonValue *root, ClockMachine *machine, Diags *diags);
-// The architecture whose facts stand in for those that the document does not state; NULL: none.
+// The architecture with the facts that stand in for the missing ones; NULL: none.
 const char *clock_machine_borrows(const JsonValue *root, Diags *diags);

@@ -34,5 +34,6 @@ typedef struct ClockMarks {
   int lost_least, lost_most;
 } ClockMarks;
 
-// `forgets`: of each instruction, whether nobody knows who came before; NULL: where a branch goes.
+// `forgets`: for each instruction, whether the one before it is unknown; NULL: the targets of
+// branches.
 ClockMarks clock_marks(Arena *arena, const SassCode *code, const bool *forgets, int clocks);

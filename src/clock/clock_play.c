@@ -8,7 +8,7 @@
 enum {
   TURNS = 8,             // that each warp goes
   WARM = 3,              // of them before anything is counted
-  MORE = 5,              // times as many that a warp may go before the slowest has
+  MORE = 5,              // times TURNS: the most that a warp goes before the slowest is done
   CLOCKS_MAX = 1000000,  // until a loop that goes nowhere is given up
   STRETCHES_MAX = 100000,
   ALWAYS = 7,

@@ -167,7 +167,7 @@ void engine_let_happen(Engine *e) {
 // ---- far memory ---------------------------------------------------------------------------------
 
 // The share of an instruction's executions at L2 that ask for bytes which the warp has not fetched
-// yet, nor their neighbour sector. All boxes do.
+// yet, and whose neighbour sector it has not fetched either. Every box counts.
 static double new_share(const Engine *e, int pc) {
   const bool is_box = e->in->code->inst[pc].opcode->pipe == SASS_PIPE_CONTROL;
   if (is_box || !e->in->cold_share) return 1;
@@ -176,8 +176,8 @@ static double new_share(const Engine *e, int pc) {
 
 static bool all_is_cold(const Engine *e) { return e->in->cold && e->far_loads < e->in->cold_loads; }
 
-// Whether what goes to L2 asks for what nobody has fetched: a part of a load's executions, at equal
-// distances, and every box.
+// Whether a request to L2 asks for bytes that no warp has fetched: a part of a load's executions,
+// at equal distances, and every box.
 static bool is_cold(Engine *e, int pc) {
   if (!all_is_cold(e)) return false;
   e->cold_owed[pc] += new_share(e, pc);
@@ -281,8 +281,8 @@ static int port_clocks(const Engine *e, int pc, double wavefronts) {
 }
 
 // When the result of an instruction that goes through the queue is there: shared memory takes a
-// clock for each wavefront, L1 one for each line, L2 so many bytes a clock, and all answer in
-// order. The shared pipe is never idle while a scheduler has something for it.
+// clock for each wavefront, L1 one for each line, L2 a fixed number of bytes a clock, and all
+// answer in order. The shared pipe is never idle while a scheduler has something for it.
 static double queue_up(Engine *e, EngineScheduler *s, int warp) {
   const ClockMachine *m = e->machine;
   const int pc = e->warp[warp].pc;
@@ -312,8 +312,8 @@ static double queue_up(Engine *e, EngineScheduler *s, int warp) {
 
 // ---- barriers -----------------------------------------------------------------------------------
 
-// The last warp that arrives lets all of them go on; those that wait for another number stay, and
-// whoever only arrives waits for nobody.
+// The last warp that arrives lets all of them go on. Warps that wait for another number stay; a
+// warp that only arrives does not wait.
 static void arrive(Engine *e, int warp, const SassInst *inst, const SassEvent *event) {
   const int slot = warp / e->in->warps, first = slot * e->in->warps;
   EngineBlock *block = &e->block[slot];

@@ -8,7 +8,7 @@
 #include "clock/clock_engine.h"
 
 enum {
-  WARM = 3,   // rounds of a warp before its turns are watched, where it goes so many
+  WARM = 3,   // rounds of a warp before its turns are watched, where it goes that many
   TURNS = 4,  // that are watched
   CELLS = CLOCK_WINDOW_WARPS_MAX * CLOCK_WINDOW_MAX,
 };

@@ -1,8 +1,8 @@
-// A turn of a loop, clock by clock: what each warp of one scheduler does.
+// A turn of a loop, clock by clock: the work of each warp of one scheduler.
 //
-// The kernel is played from its launch to turns in which its pipes are full, and no further: of a
-// few of them that one is kept whose clocks are nearest to those of a turn in the mean. The
-// scheduler is that of the first warp that comes so far.
+// The kernel is played from its launch to turns in which its pipes are full, and no further. Of a
+// few such turns the one with clocks nearest to the mean is kept. The scheduler is the one with the
+// first warp that comes so far.
 //
 //   clock   0    1    2    3    4         warp 0 issues at 0 and 3, where another operand of its
 //   warp 0  F    .    .    F    r         bank keeps it at 4; warp 4 issues at 1 and 2
@@ -28,12 +28,12 @@ typedef struct ClockWindow {
   bool is_cut;       // the turn has more of them
   int64_t begin;     // clocks after the launch
   int scheduler, n;  // its warps
-  int leader;        // among them: the one whose turn it is
+  int leader;        // among them: the one with the turn
   int warp[CLOCK_WINDOW_WARPS_MAX];
   const ClockCell *cell;  // [n][clocks]
 } ClockWindow;
 
-// `loop`: of those of the kernel; `mean`: clocks of its turns.
+// `loop`: its number among the kernel's loops; `mean`: clocks of its turns.
 ClockWindow clock_watch(Arena *arena, const ClockKernel *kernel, int loop, double mean);
 static inline ClockCell clock_window_at(const ClockWindow *window, int warp, int clock) {
   return window->cell[warp * window->clocks + clock];

@@ -56,7 +56,7 @@ PtxOutcome cpu_blocks(PtxMachine *machine, const DriverRun *run, const char *blo
              : ptx_machine_run_waiting(machine, first);
 }
 
-// ---- what is told -------------------------------------------------------------------------------
+// ---- the words told -----------------------------------------------------------------------------
 
 static const char *place_of(Arena *arena, const PtxModule *module, int pc) {
   const int loc = pc >= 0 ? module->code[pc].loc : -1;

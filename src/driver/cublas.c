@@ -1,5 +1,5 @@
-// Handles of cuBLAS, for programs that make one before their own kernels run. What is asked of a
-// handle is refused (hook.c): cuBLAS's kernels have no PTX.
+// Handles of cuBLAS, for programs that make one before their own kernels run. Calls on a handle are
+// refused (hook.c): cuBLAS's kernels have no PTX.
 #include "driver/runtime.h"
 
 int rt_cublasCreate_v2(void **handle) {

@@ -1,4 +1,4 @@
-// A launch: who is launched how, whether it is the wanted one, and who runs it.
+// A launch: its function and arguments, whether it is the wanted one, and the machine that runs it.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,8 +108,8 @@ static bool is_wanted(DriverRun *run, SeenTable *seen) {
   DriverFunction *f = run->function;
   if (!f->matches)
     f->matches = driver_name_matches(settings->kernel, f->name) ? NAME_MATCHES : NAME_DIFFERS;
-  // Where nobody names one and there is no GPU, a kernel of machine code alone is none that could
-  // be opened: PyTorch's own stand in front of a Triton kernel.
+  // Without a named kernel and without a GPU, a kernel of machine code alone cannot be opened:
+  // PyTorch's own kernels stand in front of a Triton kernel.
   if (!settings->kernel && !run->run && !f->kernel) return false;
   if (f->matches == NAME_DIFFERS) return false;
   run->number = seen ? __atomic_fetch_add(&seen->matched, 1, __ATOMIC_RELAXED) : 0;

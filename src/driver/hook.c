@@ -228,8 +228,8 @@ static void hook_new(bool again) {
 
 void hook_program(void) { hook_new(false); }
 
-// A library that is loaded later. Where nothing is to be hooked the real function sees who called
-// it, for a library is looked for by the rules of its caller.
+// A library that is loaded later. Without a hook the real function sees its true caller, for a
+// library is looked for by the rules of its caller.
 __attribute__((visibility("default"))) void *dlopen(const char *path, int mode) {
   typedef void *Open(const char *, int);
   static Open *next;

@@ -8,7 +8,7 @@
 #include "driver/keep.h"
 #include "ptx/run/run.h"
 
-// Larger memory is not looked through for pointers, nor copied whole.
+// Larger memory is not searched for pointers, and not copied whole.
 #define WHOLE_MAX ((size_t)256 << 20)
 #define ALL_MAX ((size_t)4 << 30)
 enum { WORD = 8, SLACK = 16 };

@@ -1,5 +1,6 @@
-// Copies of memory → the runs of a capsule: what is zero, what nobody wrote, and bytes. Where only
-// some pages were touched an allocation becomes several pieces, so that a file has what is near.
+// Copies of memory → the runs of a capsule: zeros, bytes that were never written, and bytes. Where
+// only some pages were touched an allocation becomes several pieces, so that a file has nearby
+// bytes.
 #include <string.h>
 
 #include "base/str.h"

@@ -87,7 +87,7 @@ void driver_find_kernel(DriverFunction *f) {
   if (driver_read_ptx(f->module)) f->kernel = kernel_named(f->module->ptx, f->name);
 }
 
-// Without PTX a function is handed out all the same: the launch says what is missing.
+// Without PTX a function is handed out all the same: the launch names the missing part.
 DriverFunction *driver_function(DriverModule *module, const char *name) {
   for (DriverFunction *f = module->functions; f; f = f->next)
     if (str_equal(f->name, name)) return f;
@@ -139,7 +139,7 @@ static void track(void *handle, DriverModule *module, DriverFunction *function) 
   *h = (Handle){handle, module, function, h->next};
 }
 
-// A kernel whose handle came by another way, which only has its name: the newest image that has it.
+// A kernel with a handle from elsewhere, which only has its name: the newest image that has it.
 static DriverFunction *find_by_name(void *handle) {
   typedef int GetName(const char **, void *);
   GetName *of_function = (GetName *)driver_real("cuFuncGetName"),

@@ -1,6 +1,6 @@
-// A program repeats launches to measure them, or begins with large ones, and a person waits: on the
-// CPU the launches in front of the recorded one, that one, and those behind it have so many seconds
-// each (--seconds). What comes later is left out, and said once.
+// A program repeats launches to measure them, or begins with large ones, and a person waits. On the
+// CPU the launches in front of the recorded one, that one, and those behind it have --seconds each.
+// Later launches are left out, and that is said once.
 #include "base/clock.h"
 #include "driver/driver_launch.h"
 

@@ -7,7 +7,7 @@
 
 enum { HOPS = 16, NOBODY = MC_NOBODY };
 
-// ---- who stored ---------------------------------------------------------------------------------
+// ---- the thread that stored ---------------------------------------------------------------------
 
 typedef struct Writer {
   PtxSpace space;
@@ -73,7 +73,7 @@ static Way follow(Back *b, const McThread *thread) {
   return way;
 }
 
-// The event of this thread that stored; NOBODY.
+// The event of this thread that stored; NOBODY when there is none.
 static int event_at(const McFollowed *t, int pc, int64_t when) {
   for (int i = t->n - 1; i >= 0; i--)
     if (t->events[i].pc == pc && t->events[i].when == when) return i;
@@ -103,8 +103,8 @@ static bool is_source_right(const Way *w, const McEvent *e, int n) {
   return true;
 }
 
-// An instruction with a guard that would have written the register in between, did not, and does so
-// in the PTX; NOBODY.
+// An instruction with a guard that would have written the register in between. It did not write
+// here, and the PTX did; NOBODY when there is none.
 static int left_out(const Way *w, const McEvent *e, int n) {
   const int from = e->from[n] < 0 ? -1 : w->t.events[e->from[n]].pc;
   for (int pc = e->pc - 1; pc > from; pc--) {
@@ -147,7 +147,8 @@ static bool is_never_read(const Way *w, const McEvent *e) {
   return has_register && read != (1u << e->n_wrote) - 1;
 }
 
-// The last instruction in front of an event whose value nobody ever reads: no compiler leaves one.
+// The last instruction in front of an event with a value that is never read: no compiler leaves
+// one.
 static int dead_before(const Way *w, int at) {
   const int stack = 0;  // the first instruction sets up the stack, which may have no user
   for (int i = at - 1; i >= 0; i--) {
@@ -222,7 +223,7 @@ static bool reads_predicate(const PtxInst *i, PtxArg pred) {
   return false;
 }
 
-// The last instruction in front of a place that writes a predicate which nobody reads.
+// The last instruction in front of a place that writes a predicate that is never read.
 static int dead_predicate(const Way *w, int pc) {
   for (int at = pc - 1; at >= 0; at--) {
     const McStep *step = w->t.code[at].machine;
@@ -286,7 +287,8 @@ static Writer ptx_writer(const Way *w, const McEvent *e) {
   return out;
 }
 
-// A load of a right place: whoever stored there, if that was wrong; or who should have.
+// A load of a right place: the thread that stored there, if that was wrong; else the one that
+// should have stored.
 static bool back_through_memory(Way *w, int at, int hop) {
   const McEvent *e = &w->t.events[at];
   if (e->space != PTX_SPACE_SHARED || hop >= HOPS) return false;

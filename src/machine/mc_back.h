@@ -20,15 +20,15 @@ typedef struct McFault {
   bool found;
   int pc;            // of the machine code: the instruction; -1
   int or_pc;         // that made a value which the first lacks: it may have put it elsewhere; -1
-  int store_pc;      // what stored the word, of the machine code; -1: nobody
+  int store_pc;      // the machine instruction that stored the word; -1: none
   int ptx_store_pc;  // the same of the PTX
   int thread, block[3];
   int steps;       // instructions gone back
   uint32_t value;  // that it made
 } McFault;
 
-// `address`: of the word, in global memory. `line`: of each instruction of the machine code the
-// line of the PTX that it was made from, 0 where nobody knows.
+// `address`: of the word, in global memory. `line`: for each instruction of the machine code the
+// line of the PTX that it was made from, 0 where that is not known.
 McFault mc_back(Arena *arena, McAgain *again, void *self, const int *line, int n_code,
                 uint64_t address);
 // From an access that found no memory: its address goes back. `thread`: of the block, the warp of

@@ -1,8 +1,8 @@
 // A kernel's machine code as a module that the machine for PTX runs: one instruction each.
 //
-// The registers of a warp are those of one frame: R0 to R255, UR0 to UR63, barriers, and some of
-// our own: T, 64 bits wide, that pairs and operands with a sign are put into, and K, numbers and
-// words of constant banks. An instruction that PTX has too is that instruction, on these registers:
+// One frame holds the registers of a warp: R0 to R255, UR0 to UR63, barriers, and some of our own:
+// T, 64 bits wide, for pairs and for operands with a sign; and K, numbers and words of constant
+// banks. An instruction that PTX has too is that instruction, on these registers:
 //
 //   FFMA R4, R8, -R9, R4          T0 = R9 with its sign turned;  fma.rn.f32 R4, R8, T0, R4
 //   LDG.E.64 R6, desc[UR4][R2.64+0x8]     T0 = R3:R2 + 8;  ld.global.v2.b32 {R6, R7}, [T0]
@@ -30,7 +30,7 @@ enum {
   MC_BYTES = 16,  // of an instruction
 };
 
-// An operand, settled: where its registers lie, and what is done to each of them.
+// An operand, settled: the place of its registers, and the change made to each of them.
 typedef struct McOperand {
   char letter;  // of mc_op.def
   bool present;

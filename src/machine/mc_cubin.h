@@ -1,12 +1,11 @@
 // The facts of a cubin about its kernels beside their code: parameters, shared memory, constant
 // banks.
 //
-//   .nv.info.KERNEL   attribute 0x17: number, offset and size of a parameter; 0x0a: where
-//   parameters
-//                     begin in bank 0; 0x05, 0x10: threads; 0x3d: blocks of a cluster
+//   .nv.info.KERNEL   attribute 0x17: number, offset and size of a parameter; 0x0a: the place where
+//                     parameters begin in bank 0; 0x05, 0x10: threads; 0x3d: blocks of a cluster
 //   .nv.info          0x12: stack of a thread, by the kernel's symbol
 //
-// The attributes were read off cubins of ptxas 13.0 for kernels whose parameters are known.
+// The attributes were read off cubins of ptxas 13.0 for kernels with known parameters.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

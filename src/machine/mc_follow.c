@@ -39,7 +39,7 @@ static McPiece piece_of(const uint64_t *lanes, int shift, uint32_t mask, int lan
   return p;
 }
 
-// A predicate's lanes, and as what is `shifted` those of its opposite.
+// A predicate's lanes; `shifted` gets the lanes of its opposite.
 static McPiece piece_of_pred(uint32_t bits, uint32_t mask, int lane) {
   enum { OF_PREDICATE = 0x55 };
   const uint64_t start = hash_word(hash_word(HASH_START, OF_PREDICATE), mask);
@@ -237,7 +237,7 @@ McFollowed mc_follow_thread(Arena *arena, McAgain *again, void *self, const McTh
   return t;
 }
 
-// ---- what is right ------------------------------------------------------------------------------
+// ---- right values -------------------------------------------------------------------------------
 
 static void count_times(McFollowed *t) {
   int n_lines = 0;

@@ -7,7 +7,7 @@
 #include "machine/mc_run.h"
 #include "ptx/run/machine.h"
 
-// Runs the launch again from its beginning, the PTX or the machine code, and tells who listens.
+// Runs the launch again from its beginning, the PTX or the machine code, and tells the listener.
 // False: it cannot be run.
 typedef bool McAgain(void *self, bool machine_code, PtxTrace *trace, PtxAccessSink *sink,
                      void *context);
@@ -89,17 +89,17 @@ enum { MC_FOLLOWED = MC_FRAME_T + MC_FRAME_BP + 1 };  // registers, and predicat
 McKnown mc_learn(Arena *arena, McAgain *again, void *self, const McThread *thread);
 McFollowed mc_follow_thread(Arena *arena, McAgain *again, void *self, const McThread *thread,
                             const int *line, int n_code);
-// Marks the events that are right, or whose values right ones were made of, and those that are
-// read.
+// Marks the right events, the events with values that right ones were made of, and the events that
+// are read.
 void mc_validate(McFollowed *t, const McKnown *known);
 
 // How often the thread came by a line that writes, and the nth time; *out NULL: not so often.
 int mc_times_at(const McKnown *known, int line, int nth, const McResult **out);
 bool mc_is_own(const McKnown *known, const McEvent *e, int piece);
 bool mc_is_right(const McKnown *known, const McEvent *e, int piece);
-// Whether the PTX accesses this address in the event's line; true where nobody knows.
+// Whether the PTX accesses this address in the event's line; true where that is not known.
 bool mc_is_place_right(const McKnown *known, const McEvent *e);
-// Where the PTX accesses at that time of the line; false: nobody knows.
+// The address that the PTX accesses at that time of the line; false: not known.
 bool mc_place(const McKnown *known, const McEvent *e, uint64_t *address);
 // Whether all lanes have what the same line of the PTX gave them when it came by as often: a value
 // that it can be told of.

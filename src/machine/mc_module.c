@@ -1,5 +1,5 @@
-// Listing → PTX text of one line for each instruction → module → what is run by functions of our
-// own.
+// Listing → PTX text of one line for each instruction → module → instructions run by functions of
+// our own.
 //
 //   000: L0:  mov.b32 R1, K0;                      LDC R1, c[0x0][0x28]     (its own function)
 //   010:      mov.b32 R9, %tid.x;                  S2R R9, SR_TID.X

@@ -11,8 +11,8 @@ typedef struct McListing {
   const char *text;
 } McListing;
 
-// All kernels are functions of the module; only this one has a body. What is not run stops the
-// block that comes to it, by its name. NULL after a finding.
+// All kernels are functions of the module; only this one has a body. An instruction that cannot be
+// run stops the block that comes to it, by its name. NULL after a finding.
 const PtxModule *mc_module(Arena *arena, const McCubin *cubin, const McKernel *kernel,
                            const McListing *lines, int n, const char *what, Diags *diags);
 // The kernels with their parameters alone: nothing of it runs.

@@ -47,13 +47,13 @@ typedef struct McLine {
   struct {
     const char *text;
     int length;
-    const McWord *word;  // NULL: nobody knows it
+    const McWord *word;  // NULL: it is not known
   } words[MC_WORDS_MAX];
   int n;
   McRead operands[MC_OPERANDS_MAX];
 } McLine;
 
-// NULL, or a sentence that says what is not understood.
+// NULL, or a sentence that names the part it does not understand.
 const char *mc_read(Arena *arena, const char *text, McLine *out);
 // The modifier of that class; NULL: it has none.
 const McWord *mc_word_of(const McLine *line, const char *class);

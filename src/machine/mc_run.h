@@ -33,8 +33,8 @@ static inline void mc_put_pred(PtxWarp *w, const PtxInst *i, int n, uint32_t mas
   uint32_t *pred = &w->frame_preds[o->arg[0]];
   *pred = (*pred & ~mask) | (bits & mask);
 }
-// Where values come from, for a row whose flow is OWN: of the operands that are read, to those that
-// are written.
+// The way of values, for a row with flow OWN: from the operands that are read, to those that are
+// written.
 void mc_follow(PtxWarp *w, const PtxInst *i, uint32_t mask, uint32_t data);
 uint32_t mc_data(const PtxWarp *w, const PtxInst *i);
 

@@ -314,7 +314,7 @@ void mc_run_imnmx(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   FOR_LANES(mask) D[l] = smaller(is_unsigned, lane_of(q, l), AT(A), AT(B));
 }
 
-// The smaller, or larger, one of c and what is made of a and b: their sum, or the like of them.
+// The smaller, or larger, one of two values: c, and a and b combined (their sum, or the like).
 static void smaller_of_three(PtxWarp *w, const PtxInst *i, uint32_t mask, bool adds) {
   VALUES(A, 1);
   VALUES(B, 2);

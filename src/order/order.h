@@ -26,7 +26,7 @@ typedef enum OrderFact {
   ORDER_FENCED,  // a proxy fence has made them known to the async proxy
   ORDER_PASSED,  // its waits are over
   ORDER_BEFORE,  // its accesses to tensor memory stand behind a fence that one has been told of
-  ORDER_AFTER,   // … and one has gone through a fence oneself since; told to nobody
+  ORDER_AFTER,   // … and the clock's owner has passed a fence since; never passed on
   ORDER_FACTS
 } OrderFact;
 
@@ -38,7 +38,7 @@ typedef struct OrderPiece {
 typedef struct Order {
   Arena *arena;
   int parties;  // that there are so far
-  int most;     // room for so many in each clock
+  int most;     // room for this many parties in each clock
   int facts;    // that are kept
   OrderPiece *piece;
   int n_pieces, capacity;
@@ -78,12 +78,12 @@ static inline bool order_is_over(const Order *o, const uint32_t *clock, int part
   return tick < order_known(o, clock, ORDER_SEEN, party);
 }
 
-// The same, and the async proxy knows: what a thread wrote it may read, and where a thread read it
-// may write (PTX ISA, "Proxy-preserved base causality order": a proxy fence stands on the way
-// between accesses through different proxies, whichever of them reads). An arrival or a barrier is
-// no such fence: it says that a read was issued, and one whose value is not there yet may bring
-// what the copy wrote. H200: of 27 % of the reads that a thread arrived behind, and of none with a
-// fence on the way (kernels/device/late_reads.h).
+// The same, and the async proxy knows: a thread may read its own write, and may write where it read
+// (PTX ISA, "Proxy-preserved base causality order": a proxy fence stands between accesses through
+// different proxies, whichever of them reads). An arrival or a barrier is no such fence: it says
+// that a read was issued. A read without its value yet may get the bytes that the copy wrote. H200:
+// 27 % of the reads that a thread arrived behind did, and none with a fence between
+// (kernels/device/late_reads.h).
 static inline bool order_is_fenced(const Order *o, const uint32_t *clock, int party,
                                    uint32_t tick) {
   return tick < order_known(o, clock, ORDER_FENCED, party);
@@ -97,7 +97,7 @@ void order_fill(const Order *order, uint32_t *clock, uint32_t tick);
 void order_assign(const Order *order, uint32_t *into, const uint32_t *from);
 // Into one clock what the other has been told.
 void order_join(const Order *order, uint32_t *into, const uint32_t *from);
-// The same as the other, but for what is told to nobody.
+// The same, without the fact that is never passed on (ORDER_AFTER).
 void order_adopt(const Order *order, uint32_t *into, const uint32_t *from);
 
 // A party tells what it knows, and of all that it did in front of `tick`, its next one.
@@ -105,10 +105,10 @@ void order_tell(const Order *order, uint32_t *into, uint32_t *own, int party, ui
 // All that a party did in front of `tick` is over, and its end is a fence behind it: a commit of
 // the tensor core, a phase.
 void order_tell_done(const Order *order, uint32_t *into, int party, uint32_t tick);
-// fence.proxy.async: what is known to have come before, of these parties, is known to the async
-// proxy as well, whoever did it (PTX ISA, Memory Consistency Model, "Proxy-preserved base causality
+// fence.proxy.async: the async proxy learns every access of these parties that the clock knows,
+// whichever thread did it (PTX ISA, Memory Consistency Model, "Proxy-preserved base causality
 // order").
 void order_fence(const Order *order, uint32_t *clock, int first, int n);
-// tcgen05.fence::after_thread_sync: what is done to tensor memory from now on comes behind that of
-// which one was told.
+// tcgen05.fence::after_thread_sync: later accesses to tensor memory come behind the accesses that
+// the clock has been told of.
 void order_come_after(const Order *order, uint32_t *clock);

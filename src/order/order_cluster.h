@@ -1,15 +1,16 @@
-// The life of a cluster's blocks, as others see it.
+// The life of a cluster's blocks, as the other blocks see it.
 //
 // A block's shared memory is there from when it begins until its last thread has ended (PTX ISA,
 // mapa; CUDA programming guide, Distributed Shared Memory). Neither shows in a run where all blocks
 // begin at once and their memory stays. So it is asked of the clocks:
 //
-//   begun    who reaches another block must have heard of it: a barrier of the cluster, an arrival
-//   ended    when all is over some warp of the block must have known of the access before it ended
+//   begun    a thread that reaches another block must have heard of it, by a barrier of the cluster
+//            or an arrival
+//   ended    some warp of the block must have known of the access before that warp ended
 //
-// Worked example, the barrier at the end left out: block 0 arrives at an mbarrier of block 1, whose
-// threads have got all that they waited for and end. No clock of block 1 knows of the arrival: it
-// may have come when the memory belonged to nobody.
+// Worked example, the barrier at the end left out: block 0 arrives at an mbarrier of block 1. The
+// threads of block 1 have finished all their waits and end. No clock of block 1 knows of the
+// arrival: it may have come after block 1 gave its memory back.
 #pragma once
 #include "order/order.h"
 
@@ -26,15 +27,15 @@ typedef struct OrderCluster {
 
 OrderCluster *order_cluster(Order *order, int ranks, int warps);
 
-// Whether whoever has the clock has heard of one of these parties since that tick, or that it has
-// begun; all of them have begun for those who have met everybody.
+// Whether the owner of the clock has heard of one of these parties since that tick, or that it has
+// begun. After order_hear_of_all() all parties have begun.
 bool order_has_heard(const uint32_t *clock, int first, int n, uint32_t since);
 void order_hear_of_all(uint32_t *clock, int n);
 
 void order_reach(OrderCluster *cluster, int rank, int warp, OrderReach reach);
 void order_end(const Order *order, OrderCluster *cluster, int rank, const uint32_t *clock);
-// The first warp from `from` on that reached the block in that tick or later, of which nobody there
-// knew when it ended; -1: none.
+// The first warp from `from` on that reached the block in that tick or later, and that no warp of
+// the block knew of when it ended; -1: none.
 int order_outlived(const Order *order, const OrderCluster *cluster, int rank, int from,
                    uint32_t since);
 static inline const OrderReach *order_reach_of(const OrderCluster *cluster, int rank, int warp) {

@@ -1,20 +1,20 @@
-// An mbarrier: its phases, and what is handed on at the end of each.
+// An mbarrier: its phases, and the knowledge that each phase passes on at its end.
 //
-// A phase is over when as many arrivals have come as the mbarrier was initialised for and no bytes
-// are outstanding; the next one begins at once. A wait for phase bit p goes on when the phase under
-// way has another bit (PTX ISA, mbarrier: "Phase of the mbarrier object", "Phase Completion of the
-// mbarrier object"). So a wait for bit 1 on a new one, in phase 0, is free: that is how a producer
-// finds all slots empty at the start.
+// A phase is over when the expected number of arrivals has come and no bytes are outstanding; the
+// next one begins at once. A wait for phase bit p goes on when the phase under way has another bit
+// (PTX ISA, mbarrier: "Phase of the mbarrier object", "Phase Completion of the mbarrier object").
+// So a wait for bit 1 on a new mbarrier, in phase 0, is free: that is how a producer finds all
+// slots empty at the start.
 //
 //   init 2 arrivals     phase 0, 2 pending
 //   expect 64 bytes     phase 0, 2 pending, 64 bytes to come
 //   arrive, arrive      phase 0, 0 pending, 64 bytes to come
-//   the box lands       phase 1, 2 pending: who waits for bit 0 goes on
+//   the box lands       phase 1, 2 pending: a wait for bit 0 goes on
 //
-// A phase bit comes back: who waits for phase 0 and comes when phase 1 is over too finds its bit
-// under way again, and waits for ever. Whether that has happened order_mbar_is_missed() says;
-// whether it may happen in some order, order_mbar_late(): a wait that went on must be known to be
-// over to what ends the phase after its own.
+// A phase bit comes back: a thread that waits for phase 0, and comes when phase 1 is over too,
+// finds its bit under way again, and waits for ever. order_mbar_is_missed() says whether this has
+// happened. order_mbar_late() says whether it may happen in some order: when a phase ends, the
+// event that ends it must know that every wait for the phase before is over.
 #pragma once
 #include "order/order.h"
 
@@ -32,7 +32,7 @@ static inline bool order_phases_are_complete(const OrderPhases *phases) {
   return phases->pending <= 0 && phases->bytes == 0;
 }
 void order_phases_next(OrderPhases *phases);
-// Whether a wait for that phase bit goes on. A number that is no bit is that of no phase.
+// Whether a wait for that phase bit goes on. A number other than 0 and 1 matches no phase.
 static inline bool order_phases_passes(const OrderPhases *phases, uint32_t bit) {
   return (phases->phase & 1) != bit;
 }
@@ -44,10 +44,10 @@ typedef struct OrderWait {
 
 typedef struct OrderMbar {
   OrderPhases phases;
-  // The party whose ticks are its phases, what it brings has landed when they are over; -1: none.
+  // The party with the phases as its ticks; its bytes have landed when the phase is over; -1: none.
   int32_t party;
-  int32_t waiters;  // parties 0 to waiters - 1, whose waits are kept
-  uint32_t word[];  // the clock of the arrivals; that of phases that are over; waits by phase bit
+  int32_t waiters;  // parties 0 to waiters - 1; their waits are kept
+  uint32_t word[];  // clocks: of the arrivals, of phases that are over; waits by phase bit
 } OrderMbar;
 
 OrderMbar *order_mbar(Order *order, int party, int waiters);
@@ -58,12 +58,12 @@ static inline uint32_t *order_mbar_ended(const Order *o, OrderMbar *bar) {
 OrderWait *order_mbar_waits(const Order *order, OrderMbar *bar, uint32_t bit);
 
 void order_mbar_init(const Order *order, OrderMbar *bar, int64_t arrivals);
-// Ends a phase that is complete: those who see it know what its arrivals knew.
+// Ends a phase that is complete: a thread that sees the end knows all that its arrivals knew.
 void order_mbar_next(const Order *order, OrderMbar *bar);
 // The phase before the one under way is over for a party, in its tick.
 void order_mbar_wait(const Order *order, OrderMbar *bar, int party, OrderWait wait);
 // The first waiter from `from` on that waited in tick `since` or later for the phase before the one
 // under way, and is not known to have gone on, were that to end now; -1: none.
 int order_mbar_late(const Order *order, OrderMbar *bar, int from, uint32_t since);
-// Whether whoever has the clock, and waits for that bit, has missed the phase that it means.
+// Whether the owner of the clock, which waits for that bit, has missed the phase that it means.
 bool order_mbar_is_missed(const OrderMbar *bar, const uint32_t *clock, uint32_t bit);

@@ -75,7 +75,7 @@ OrderConflict order_place_read(OrderPlace *place, const OrderVisit *visit) {
   return c;
 }
 
-// The reads of a place, that of a product behind those of warps.
+// The reads of a place: first the reads of warps, then the read of a product.
 static const OrderTouch *read_of(const OrderPlace *place, int i) {
   return i < ORDER_READERS ? &place->read[i] : &place->multiplied;
 }

@@ -1,15 +1,15 @@
-// Tensor memory: what keeps two accesses to a place of it apart.
+// Tensor memory: the order between two accesses to one place.
 //
-// A place is a column of a quarter of the lanes; nobody reaches less. Warps read and write it in
-// the background, and wait for that; the tensor core does what a warp has asked it for, one after
-// the other, as that warp's share of it: a party of its own. Two accesses by different warps, or by
+// A place is a column of a quarter of the lanes; no access reaches less. Warps read and write it in
+// the background, and wait for that. The tensor core runs the products of one warp one after the
+// other. This queue is the warp's share, a party of its own. Two accesses by different warps, or by
 // a warp and the tensor core, have an order when (PTX ISA, tcgen05, Memory Consistency Model,
 // "Canonical synchronization patterns")
 //   the first one is over     its warp has waited for it, or a commit behind it has arrived
 //   a fence stands behind     tcgen05.fence::before_thread_sync; a commit is one by itself
 //   the other has been told   by a barrier or an mbarrier
 //   and has a fence behind    tcgen05.fence::after_thread_sync
-// and each of them that is missing is a gap of its own. Worked example, ticks in front:
+// Each of them that is missing is a gap of its own. Worked example, ticks in front:
 //    5  warp 3 asks: mma sums       write = {5, share of warp 3}
 //    6  warp 3 asks: commit full    full is told of the share's ticks in front of 6, fence included
 //       warp 0: wait full           warp 0 knows that: 5 < 6
@@ -19,7 +19,8 @@
 
 enum { ORDER_READERS = 8 };  // warps of a block that reach one quarter of the lanes
 
-// `group`: of a warp's access, that of its loads or stores. `tag`: the driver's name for it.
+// `group`: for the access of a warp, the group of its loads or stores. `tag`: the driver's name for
+// it.
 typedef struct OrderTouch {
   uint32_t tick, group, tag;
   uint16_t party, lane;
@@ -44,7 +45,7 @@ static inline void order_wait_for_moves(OrderGroups *moves, OrderGroupTicks *tic
 typedef enum OrderGap {
   ORDER_NO_GAP,
   ORDER_GAP_WAIT,    // the first is a move that its warp has not waited for
-  ORDER_GAP_SYNC,    // nobody has told of it
+  ORDER_GAP_SYNC,    // no barrier and no mbarrier has told of it
   ORDER_GAP_BEFORE,  // a fence behind the first
   ORDER_GAP_AFTER    // a fence in front of the second
 } OrderGap;
@@ -80,5 +81,5 @@ static inline bool order_place_is_written(const OrderPlace *place, const OrderVi
 // The obstacle, if there is one; the place remembers the visit.
 OrderConflict order_place_read(OrderPlace *place, const OrderVisit *visit);
 OrderConflict order_place_write(OrderPlace *place, const OrderVisit *visit);
-// It is given back: nobody may be there any more. An allocation knows nothing of fences.
+// The place is given back: no access may be under way. An allocation knows nothing of fences.
 OrderConflict order_place_free(const OrderPlace *place, const OrderVisit *visit);

@@ -1,4 +1,4 @@
-// Faults of an order, in the words of every driver. A sentence begins with who does it.
+// Faults of an order, in the words of every driver. A sentence begins with the party that acts.
 #pragma once
 #include "order/order_mbar.h"
 

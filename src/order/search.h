@@ -46,11 +46,11 @@ typedef enum SearchKind {
   SEARCH_KINDS
 } SearchKind;
 
-// Processes that count at a barrier without coming: nobody, who has ended, who of the barrier's
-// block has.
+// Processes that count at a barrier without coming: none, those that have ended, those of the
+// barrier's block that have ended.
 typedef enum SearchMeet { SEARCH_MEET_ALL, SEARCH_MEET_CLUSTER, SEARCH_MEET_BLOCK } SearchMeet;
 
-// Whom an arrival tells of what was done before it, and from whom a wait learns of that.
+// The range in which an arrival publishes the work before it, and in which a wait learns of it.
 typedef enum SearchScope { SEARCH_OF_CLUSTER, SEARCH_OF_BLOCK, SEARCH_RELAXED } SearchScope;
 
 typedef struct SearchEvent {
@@ -81,7 +81,7 @@ typedef struct SearchAccess {
 typedef enum SearchFault {
   SEARCH_NO_FAULT,
   SEARCH_DEADLOCK,
-  SEARCH_LAPPED,     // a phase ends twice in front of one who waits for it
+  SEARCH_LAPPED,     // a phase ends twice in front of a process that waits for it
   SEARCH_EARLY,      // read while it may still be written in the background
   SEARCH_REFILLED,   // written while it may still be read
   SEARCH_RACE,       // two accesses, nothing between them
@@ -132,9 +132,9 @@ typedef struct Search {
   SearchAccess *access;
   int ranks;
   bool threads_apart;         // what threads do to each other's cells is somebody else's to judge
-  bool cut;                   // lists end where their run was stopped, and nobody has ended
+  bool cut;                   // lists end where their run was stopped, and no process has ended
   bool scopes;                // arrivals and waits say their scope
-  int64_t registers;          // of a block, that nobody has at the start
+  int64_t registers;          // free registers of a block at the start
   struct SearchIndex *index;  // made when it runs
 } Search;
 
@@ -180,12 +180,12 @@ typedef struct SearchResult {
   const char *root, *cure;         // search_explain(); NULL: nothing was found
 } SearchResult;
 
-// Events in front of which a process is to sleep on a GPU, so that a witness comes about there
-// (search_delays.c); returns how many, at most `most`.
+// Finds events at which a process must sleep on a GPU, so that a witness comes about there
+// (search_delays.c); returns their number, at most `most`.
 int search_delays(const Search *search, const SearchResult *result, SearchStep *out, int most);
 
 SearchResult search_run(Search *search, const SearchOptions *options);
-// The cause in one sentence, from the root of who waits for whom, and what would cure it.
+// The cause in one sentence, from the root of the chain of waits, and a cure.
 void search_explain(Search *search, SearchResult *result);
 // An event in words: "waits for full[0] phase 1".
 const char *search_event_text(const Search *search, int process, int at);

@@ -1,16 +1,16 @@
 // Whether it makes no difference if an event happens now or later: all others are run as far as
 // they may possibly get without it, and none of what they may do has to do with it.
 //
-// How far they may get is answered too generously where it cannot be answered at once. A wait is
-// passed if its mbarrier may have been in a phase that passes it, not before one that its process
-// knows of already; bytes that nobody is known
-// to expect are not awaited; an mbarrier that may get more arrivals than its phase awaits is wild,
-// and passed by everybody. So whatever they do in some order, they do here (the test against brute
-// force holds that). In a sound ring the answer is exact: who is held back holds up the ring.
+// The answer is too generous where the exact limit is not known at once. A wait is passed if its
+// mbarrier may have been in a phase that passes it, but not before a phase that the process already
+// knows of. A wait does not wait for bytes without a known expect. An mbarrier that may get more
+// arrivals than its phase awaits is wild: every process passes it. So every step that is possible
+// in some order is possible here (the test against brute force holds that). In a sound ring the
+// answer is exact: a process that is held back holds up the ring.
 //
-//   consumer 3 of 4 is about to read slot 0    the others go on to turn 4, the producer stands
-//   before
-//                                              empty[0], which has 3 of 4 arrivals: nobody writes
+//   consumer 3 of 4 is about to read slot 0    the others go on to turn 4; the producer stands
+//                                              before empty[0], which has 3 of 4 arrivals: no
+//                                              process writes
 #include <string.h>
 
 #include "order/search_inside.h"
@@ -25,11 +25,12 @@ struct SearchAhead {
   int *at;
   bool *arrived;
   AheadBar *bar;
-  // Phases under way, or later ones: [processes][mbarriers] that a process knows of; [mbarriers]
-  // [mbarriers] that all know who have arrived for the phase, and who had for the last one.
+  // Phases under way, or later ones: [processes][mbarriers] that a process knows of;
+  // [mbarriers][mbarriers] that all arrivals for the phase know of, and all arrivals for the last
+  // phase.
   uint32_t *known, *gathered, *handed;
   uint32_t *under_way;                 // [mbarriers] the phases of the state
-  int *there, *released;               // by barrier: how many stand there; went on together
+  int *there, *released;               // by barrier: the number there; went on together
   int ended[SEARCH_RANKS], all_ended;  // processes at their last event's end, agents aside
   int64_t registers[SEARCH_RANKS], taken[SEARCH_RANKS];
   // All that decides at once: accesses, those with the number of this question, and what becomes
@@ -129,7 +130,7 @@ static void begin(const Search *search, SearchState *s, SearchAhead *w) {
   }
 }
 
-// In a phase that has arrivals already, what those knew is at least what is true now.
+// In a phase with arrivals already, those arrivals knew at least the phases that are under way now.
 static void begin_telling(const Search *search, SearchState *s, SearchAhead *w) {
   const int n = search->n_bars;
   const size_t row = sizeof *w->handed * (size_t)n;
@@ -139,13 +140,13 @@ static void begin_telling(const Search *search, SearchState *s, SearchAhead *w) 
     if (phases[b].pending < phases[b].expected)
       memcpy(&w->gathered[b * n], w->under_way, row);
     else
-      memset(&w->gathered[b * n], 0xff, row);  // UINT32_MAX: nobody has arrived
+      memset(&w->gathered[b * n], 0xff, row);  // UINT32_MAX: no arrival yet
   }
 }
 
 // ---- how far the others get ---------------------------------------------------------------------
 
-// All that the arriving ones know is known to who goes on behind that.
+// The phases that all arrivals know become known to a process that waits behind them.
 static void tell(const Search *search, SearchAhead *w, int process, int bar) {
   const int n = search->n_bars;
   for (int x = 0; x < n; x++) {
@@ -349,9 +350,9 @@ static bool meets_teller(const Search *search, const SearchState *s, const Searc
   return false;
 }
 
-// Whether others may learn what they would not if this event came later: those of other blocks that
-// this one's is told of, or those of its own that it has learned for. To learn early is to know
-// least: that needs no look at what others may tell before.
+// Whether another process may learn more because this event comes now and not later. `own` false:
+// processes of other blocks, which this block tells. `own` true: processes of this block, which has
+// learned. A process that learns early learns least: so earlier tellers need no look.
 static bool meets_learner(const Search *search, SearchState *s, const SearchAhead *w, int process,
                           SearchWord word, bool own) {
   const int rank = search->process[process].rank;

@@ -1,8 +1,8 @@
 // Cures of a deadlock: edits of the events that come of one statement, each of them tried.
 //
-// One who finds that an mbarrier lacks an arrival initialises it for those that come; who finds
-// bytes missing expects those that come; who finds a circle in which nobody has arrived begins with
-// the other phase. An edit is a cure when the program with it is proved.
+// A process that finds one arrival missing initialises the mbarrier for the arrivals that come. One
+// that finds bytes missing expects the bytes that come. One that finds a circle without any arrival
+// begins with the other phase. An edit is a cure when the program with it is proved.
 #include <stdlib.h>
 
 #include "order/search_inside.h"
@@ -81,8 +81,8 @@ static int64_t expected_at(const Search *s, int bar) {
   return 0;
 }
 
-// One more is tried where those that come make up whole phases of so many; where the program is too
-// long for that, the number is negative.
+// Tries an mbarrier that awaits one arrival more, where the arrivals fill whole phases of that
+// size. Where the program is too long to try, the number is negative.
 int64_t search_cure_one_more(Search *s, int bar) {
   const Edit more = {SEARCH_INIT, tag_of(s, SEARCH_INIT, bar), -1, 1, 0, 0};
   const int64_t n = expected_at(s, bar) + 1;

@@ -1,19 +1,18 @@
-// Whom to hold up on a GPU, so that what a witness shows comes about there.
+// Processes to hold up on a GPU, so that the fault of a witness comes about there.
 //
 // A witness ends where harm can begin: two accesses are under way at once, or a step is taken too
-// early. Which of both a GPU does first is left to chance, and most often it is the right one.
+// early. On a GPU chance decides which of the two comes first, and most often it is the right one.
 //
-//   two accesses      the one that is meant to be first sleeps: fill 1 of a slot is meant for read
-//   1
+//   two accesses      the access that should come first sleeps: fill 1 of a slot belongs to read 1,
 //                     and fill 2 comes after it. Worked example, a consumer that does not wait for
 //                     full[0]: fill 1 meets read 1, so the producer sleeps in front of the fill,
-//                     and the consumer multiplies what was there before.
-//   an mbarrier that  who initialises it sleeps, so that the others use it before
+//                     and the consumer multiplies the old bytes of the slot.
+//   an mbarrier that  the process that initialises it sleeps, so that the others use it before
 //   may not be begun
-//   all else          who could have gone on and did not sleeps there
+//   all else          a process that could have gone on and did not sleeps there
 #include "order/search_inside.h"
 
-// Whether a process stands before an mbarrier whose phase has ended under it.
+// Whether a process stands before an mbarrier with a phase that has ended under it.
 static bool is_lapped_at(const Search *search, const SearchState *s, int process, int bar) {
   if (search_is_done(search, s, process)) return false;
   const SearchEvent *e = search_next(search, s, process);

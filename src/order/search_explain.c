@@ -1,12 +1,12 @@
-// A witness → its cause, told from the root of who waits for whom.
+// A witness → its cause, told from the root of the chain of waits.
 //
-// A process that stands at an mbarrier waits for those who would still arrive there; they stand
-// somewhere themselves. Following that ends at one whom nobody will let go on, or comes round in a
-// circle. The root of a circle is the mbarrier that has some of its arrivals and not all: those who
-// are in the circle have done for it what they will do.
+// A process at an mbarrier waits for the processes that would still arrive there; they wait
+// somewhere themselves. The chain ends at a process that no other process will release, or it is a
+// circle. The root of a circle is the mbarrier that has some of its arrivals and not all: the
+// processes in the circle have made all their arrivals there.
 //
-//   consumers wait for full[0] phase 0; producer, who would end it, waits for empty[0] phase 0,
-//   which expects 5 arrivals and gets 4
+//   consumers wait for full[0] phase 0; the producer, which would end it, waits for empty[0] phase
+//   0, which expects 5 arrivals and gets 4
 #include <string.h>
 
 #include "base/str.h"
@@ -41,10 +41,10 @@ static int starter(const Chain *c, int process) {
   return e->after ? e->after - 1 : process;
 }
 
-// One who has done for an object before what is waited for, and stands somewhere: of a run that
-// came to no end nobody knows what it would have done next.
+// A process that made an earlier arrival for the object, and stands somewhere now. The run was
+// stopped, so its next event is not known.
 static int did_before(const Chain *c, int process, const SearchEvent *wait) {
-  // Bytes that are missing when all have arrived nobody will bring.
+  // When all arrivals have come and bytes are missing, no process will bring them.
   if (wait->kind == SEARCH_WAIT && search_phases(c->s, c->at)[wait->object].pending <= 0) return -1;
   for (int p = 0; p < c->s->n_processes; p++)
     for (int i = 0; i < search_at(c->at, p); i++) {
@@ -62,7 +62,7 @@ static bool is_in(const Chain *c, int process) {
   return false;
 }
 
-// Whom a process waits for: one that is not in the chain yet, else one that is; -1: nobody.
+// The process that this one waits for: one not in the chain yet, else one that is; -1: none.
 static int waits_for(const Chain *c, int process) {
   const SearchEvent *wait = search_next(c->s, c->at, process);
   int known = -1;
@@ -135,7 +135,7 @@ static int root_of(const Chain *c) {
     const OrderPhases *p = &search_phases(c->s, c->at)[e->object];
     if ((p->pending > 0 && p->pending < p->expected) || (p->pending <= 0 && p->bytes)) return i;
   }
-  // One that waits for the first phase of an mbarrier that nobody has reached began the circle.
+  // A process that waits for the first phase of an mbarrier without an arrival began the circle.
   for (int i = 1; i < c->n; i++)
     if (waits_for_the_first(c, i)) return i;
   return c->n - 1;

@@ -1,10 +1,10 @@
-// Inside the search: its index of who concerns whom, and its states.
+// Inside the search: its index of which events concern which processes, and its states.
 //
 // Included by search*.c only.
 #pragma once
 #include "order/search.h"
 
-// Lists of accesses, one behind the other: those of i are list[first[i]] … list[first[i + 1] - 1].
+// Lists of accesses, one behind the other: list i is list[first[i]] … list[first[i + 1] - 1].
 typedef struct SearchLists {
   int *first, *list;
 } SearchLists;
@@ -16,7 +16,7 @@ typedef struct SearchIndex {
   SearchLists unknown_to;    // by access: words of accesses that it must know to be over
   int *word;                 // by place: the first of its words; -1
   int n_words;
-  bool *handed;        // by place: threads write it, and those of another block read it
+  bool *handed;        // by place: threads write it, and threads of another block read it
   bool hands_over;     // some place is
   SearchLists clears;  // by event: places of the words that a fence clears
   bool *fenced;        // by access: its process fences behind it before it tells anybody
@@ -27,10 +27,10 @@ typedef struct SearchIndex {
   size_t state_bytes, bars_at, flags_at, words_at, passed_at;
 } SearchIndex;
 
-// The head of a state; behind it come positions, phases of mbarriers, what is known of them,
-// the words of fences, and who has passed barriers.
+// The head of a state. Behind it come positions, phases of mbarriers, the knowledge about them, the
+// words of fences, and the processes that have passed barriers.
 typedef struct SearchState {
-  int32_t registers[SEARCH_RANKS];  // of each block, that nobody has
+  int32_t registers[SEARCH_RANKS];  // free registers of each block
   uint16_t at[];  // by process: events done; ARRIVED: and counted at the barrier that it stands at
 } SearchState;
 
@@ -117,8 +117,8 @@ const char *search_cure_deadlock(Search *search, const OrderPhases *phases, int 
 bool search_cure_flip(Search *search, int process, int tag);
 
 bool search_cure_is_proved(Search *search);
-// As many arrivals as it is proved with when an mbarrier awaits one more; 0: it is not; negative:
-// as many as come, in a program that is too long to be tried.
+// The number of arrivals with which the program is proved when an mbarrier awaits one more; 0: it
+// is not proved; negative: that number fits the arrivals, and the program is too long to try.
 int64_t search_cure_one_more(Search *search, int bar);
 // Whether it is proved when all arrivals, or all waits, are of the cluster's scope.
 bool search_cure_wide(Search *search, SearchKind kind);

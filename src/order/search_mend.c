@@ -1,10 +1,10 @@
-// Cures of what is no deadlock: the program with an event put in, put off or told more widely, each
-// of them tried.
+// Cures of faults other than deadlocks: the program with an event put in, put off or told more
+// widely, each of them tried.
 //
-//   the async proxy does not know      a fence in front of the copy; else behind what threads did
+//   the async proxy does not know      a fence in front of the copy; else behind the accesses of
+//                                      threads
 //   read or written too soon           an arrival put off until its reads are over; an mbarrier
-//   that
-//                                      awaits one more
+//                                      that awaits one more
 //   a lapped phase                     the same; else those who wait for it meet behind their wait
 //   an mbarrier that is not there yet  fence.mbarrier_init, and a barrier
 //   a block that has ended             a barrier of the cluster at the end
@@ -222,7 +222,7 @@ static const char *mend_unfenced(Search *s, const SearchResult *r) {
                                place));
 }
 
-// One more arrival, of an mbarrier that some of those arrive at who are overtaken.
+// One more arrival at an mbarrier: one where this process, which is overtaken, arrives.
 static const char *mend_arrivals(Search *s, int process) {
   bool *seen = ARENA_ARRAY(s->arena, bool, s->n_bars + 1);
   for (int i = 0; i < s->process[process].n_events; i++) {
@@ -237,7 +237,7 @@ static const char *mend_arrivals(Search *s, int process) {
   return NULL;
 }
 
-// ---- what nobody does ---------------------------------------------------------------------------
+// ---- missing events -----------------------------------------------------------------------------
 
 static bool does(const Search *s, int process, SearchKind kind, int bar) {
   for (int i = 0; i < s->process[process].n_events; i++) {
@@ -285,7 +285,7 @@ static const char *name_missing(Search *s, const SearchAccess *writes, const Sea
   return NULL;
 }
 
-// A process that arrives once too often waits for nobody of those that wait for it.
+// A process that arrives once too often does not wait for the processes that wait for its arrival.
 static const char *mend_too_many(Search *s, const SearchResult *r) {
   const SearchStep *last = &r->step[r->n_steps - 1];
   const SearchProcess *p = &s->process[last->process];
@@ -332,7 +332,7 @@ static const char *mend_overtaken(Search *s, const SearchResult *r) {
                               : name_missing(s, a->write ? a : b, a->write ? b : a, !a->write);
 }
 
-// The last one who has gone through the wait of the phase that was lapped, and those beside it.
+// The last process that passed the wait of the lapped phase, and the processes beside it.
 static const char *mend_lapped(Search *s, const SearchResult *r) {
   const SearchStep *last = &r->step[r->n_steps - 1];
   Mend m = {.from = s,

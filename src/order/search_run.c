@@ -4,8 +4,8 @@
 // event of some process makes no difference to whatever the others may do before it
 // (search_ahead.c), only that event is tried: every other order of the same events leads to the
 // same states and the same findings (a persistent set of one; the lists have no loops, so no event
-// is put off for ever). Else all are tried. A sound ring needs one path, as long as its events;
-// what is wrong branches where it is wrong.
+// is put off for ever). Else all are tried. A sound ring needs one path, as long as its events; a
+// faulty one branches where it is wrong.
 //
 // A wait that spins lets others go on: it is no event until it is over. That a try_wait gives up
 // after its time and is asked again makes no difference either.
@@ -98,7 +98,7 @@ static bool plays(Run *r, const SearchStep *step, int n, const bool *left_out, S
   return false;
 }
 
-// Cuts as many of the last events of a process as can be; false: none can.
+// Cuts the longest tail of a process's events that can be cut; false: no event can.
 static bool shorten_one(Run *r, const SearchStep *step, int n, int process, bool *left_out,
                         SearchState *s) {
   bool any = false;
@@ -114,8 +114,8 @@ static bool shorten_one(Run *r, const SearchStep *step, int n, int process, bool
   return any;
 }
 
-// Leaves out what does not lead to the fault, until nothing can be left out any more: who arrives
-// for a process that is cut need not either.
+// Leaves out events that do not lead to the fault, until no more can be left out: an arrival that
+// only a cut process needs can go too.
 static int shorten(Run *r, SearchStep *step, int n) {
   bool *left_out = ARENA_ARRAY(r->arena, bool, n + 1);
   SearchState *s = arena_alloc(r->arena, r->bytes);
@@ -144,7 +144,7 @@ static void tell_phases(Run *r, SearchStep *step, int n) {
   r->out.last = s;
 }
 
-// `last`: its last step is the fault; else nobody can go on behind it.
+// `last`: the last step is the fault; else no process can go on behind it.
 static void found(Run *r, SearchStep *step, int n, bool last, SearchFault fault,
                   const int conflict[2]) {
   r->out.verdict = SEARCH_FOUND;
@@ -191,8 +191,8 @@ static bool try(Run *r, int node, int process) {
   return tells;
 }
 
-// The process whose event alone is to be tried; -1: all that can go on. Who has just gone on often
-// still can.
+// The process whose event alone is to be tried; -1: all that can go on. The process of the last
+// step often can still go on, so it is asked first.
 static int one_that_is_apart(Run *r, SearchState *s, int last) {
   const int n = r->search->n_processes;
   if (r->options->all) return -1;
@@ -232,9 +232,10 @@ static int next_node(Run *r, bool deep) {
   return r->depth ? r->stack[--r->depth] : -1;
 }
 
-// ---- one who is held up -------------------------------------------------------------------------
+// ---- a process that is held up ------------------------------------------------------------------
 
-// The one who goes on next: the first in a circle that begins behind `held`, who is the last.
+// The process that goes on next: the first in a circle that begins behind `held`; `held` is the
+// last.
 static int next_in_turn(Run *r, SearchState *s, int held, int direction) {
   const int n = r->search->n_processes;
   for (int i = 1; i <= n; i++) {
@@ -244,8 +245,8 @@ static int next_in_turn(Run *r, SearchState *s, int held, int direction) {
   return -1;
 }
 
-// One order in which a process goes on from its event `from` on only when nobody else can. True: it
-// does harm.
+// One order in which a process goes on from its event `from` on only when no other process can.
+// True: it does harm.
 static bool hold_up(Run *r, int held, int from, int direction, SearchStep *step, SearchState *s) {
   int conflict[2] = {-1, -1}, n = 0;
   memset(s, 0, r->bytes);
@@ -289,8 +290,9 @@ static bool hold_up_one(Run *r, int held, SearchStep *step, SearchState *s) {
          r->out.fault != SEARCH_DEADLOCK;
 }
 
-// Where the shortest order is not near: whom others wait for too little they overtake soonest while
-// he is held up. That nobody can go on says least: a fault that leads there is looked for first.
+// Used where the shortest order is not near. While a process is held up, the others overtake it
+// soonest if they wait for it too little. A deadlock says least: a fault that leads to it is looked
+// for first.
 static bool hold_up_each(Run *r) {
   const int n = r->search->index->base[r->search->n_processes];
   SearchStep *step = ARENA_ARRAY(r->arena, SearchStep, n + 1);
@@ -348,8 +350,8 @@ static void look_for_shorter(Search *search, const SearchOptions *options, Searc
   }
 }
 
-// Where there are too many states for the shortest order, the first that comes is looked for: who
-// goes far soon meets what a short way leads to in too many ways.
+// Where there are too many states for the shortest order, the search goes deep and takes the first
+// fault. A deep order soon meets a fault that short orders reach in too many ways.
 SearchResult search_run(Search *search, const SearchOptions *options) {
   SearchResult out = go_through(search, options, false);
   out.shortest = out.verdict == SEARCH_FOUND && options->all;

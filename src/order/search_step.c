@@ -1,4 +1,4 @@
-// One event of a process: whether it can happen, what it changes, what is wrong with it there.
+// One event of a process: whether it can happen, its changes, and its fault there.
 #include "order/search_inside.h"
 
 void search_start(const Search *search, SearchState *s) {
@@ -85,8 +85,8 @@ static void tell_cluster(const Search *search, SearchState *s, int process, cons
     search_words(search, s)[w] &= ~own;
 }
 
-// A process knows what other blocks have told once it has waited in the scope of the cluster, or
-// in that of its block behind one of it who has (PTX ISA, "Causality order").
+// A process knows the writes of other blocks once it has waited in the scope of the cluster, or in
+// the scope of its block behind a process of the block that has (PTX ISA, "Causality order").
 static void learn(const Search *search, SearchState *s, int process, const SearchEvent *e) {
   if (!search->index->hands_over || !search_learns(e)) return;
   const uint64_t own = search->index->of_block[search->process[process].rank];
@@ -100,8 +100,8 @@ static void learn(const Search *search, SearchState *s, int process, const Searc
 
 // ---- mbarriers ----------------------------------------------------------------------------------
 
-// Whether a process stands before an mbarrier and could go on. Once the phase ends it cannot: the
-// bit that it waits for is then that of the phase under way.
+// Whether a process stands before an mbarrier and could go on. Once the phase ends it cannot: then
+// the phase under way has the bit that it waits for.
 static bool someone_could_go_on(const Search *search, SearchState *s, int bar) {
   const SearchLists *users = &search->index->users;
   for (int k = users->first[bar]; k < users->first[bar + 1]; k++) {
@@ -172,7 +172,7 @@ static void go_on(const Search *search, SearchState *s, int barrier) {
   search_passed(search, s)[barrier] = 0;
 }
 
-// All go on at once when as many are there as it takes.
+// All go on at once when enough have arrived.
 static void meet(const Search *search, SearchState *s, int barrier, const SearchEvent *e) {
   int64_t n = search_passed(search, s)[barrier];
   for (int p = 0; p < search->n_processes; p++) {
@@ -185,7 +185,7 @@ static void meet(const Search *search, SearchState *s, int barrier, const Search
   if (n >= e->n) go_on(search, s, barrier);
 }
 
-// Barriers of a cluster do not wait for those who have ended (PTX ISA, barrier.cluster).
+// Barriers of a cluster do not wait for processes that have ended (PTX ISA, barrier.cluster).
 static void meet_without(const Search *search, SearchState *s) {
   for (int p = 0; p < search->n_processes; p++) {
     if (!search_has_arrived(s, p)) continue;

@@ -1,5 +1,5 @@
-// The instructions that branches, guards and mbarriers hang on: from what is needed to what it is
-// made of, until nothing is added.
+// The instructions that branches, guards and mbarriers hang on: from the needed values to their
+// operands, until nothing is added.
 #include "sass/sass_plan.h"
 
 #include "base/str.h"

@@ -153,7 +153,7 @@ static bool read_operands(const Run *run, const SassInst *inst, unsigned has, co
   for (int i = 0; i < 3; i++) {
     p[i] = (Predicate){0, true};
     if (!(has & (unsigned)SASS_HAS_P << i)) continue;
-    // PLOP3 may read a uniform predicate among those of the lanes.
+    // PLOP3 may read a uniform predicate among the lanes' predicates.
     p[i] = predicate(run, inst, places[i], uniform || (i == 2 && sass_field(inst, 67, 1)));
     known = known && p[i].known;
   }
@@ -439,7 +439,7 @@ static void end_stretch(Run *run, int last) {
   run->stretch[run->way.n_stretches++] = (SassStretch){run->first, last};
 }
 
-// The lanes at the lowest address go on; those of one address go together.
+// The lanes at the lowest address go on; lanes at one address go together.
 static bool choose_group(Run *run) {
   int best = -1;
   for (int i = 0; i < run->n_groups; i++)

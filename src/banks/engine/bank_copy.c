@@ -41,7 +41,7 @@ typedef struct Write {
   int64_t from, again;
 } Write;
 
-// Whether a lane copies what is at `from` to `to`.
+// Whether a lane copies the bytes at `from` to `to`.
 static bool copies(const int64_t *addr, const int64_t *source, int64_t to, int64_t from) {
   for (int lane = 0; lane < BANK_LANES; lane++)
     if (addr[lane] == to) return source[lane] == from;  // the first one is written
@@ -133,14 +133,14 @@ static int most_lanes(const int *column, int n) {
   return most;
 }
 
-// Serves one wavefront: the lanes that are left go on, in their order. Returns how many do.
+// Serves one wavefront: the lanes that are left go on, in their order. Returns their number.
 static int serve(Phase *phase) {
   uint32_t taken = 0, waits = 0;  // slab columns, source columns
   int left = 0;
   for (int lane = 0; lane < phase->n; lane++) {
     const uint32_t to = 1u << phase->to[lane], from = 1u << phase->from[lane];
     const bool goes = !(waits & from) && !(taken & to);
-    waits |= from;  // served, or held up: nobody behind it may pass
+    waits |= from;  // served, or held up: no lane behind it may pass
     if (goes) {
       taken |= to;
       continue;

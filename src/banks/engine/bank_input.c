@@ -48,7 +48,7 @@ static bool same_ptx(const char *a, const char *b) {
   return strncmp(a, b, (size_t)(dot_a - a)) == 0 && str_equal(dot_a + 2, dot_b + 2);
 }
 
-// The table of shared memory, and after it that of global memory.
+// The table of shared memory, and after it the table of global memory.
 static const BankOp *op_at(int index) {
   int n = banks_op_count();
   return index < n ? banks_op_at(index) : sectors_op_at(index - n);
@@ -268,7 +268,7 @@ static bool syntax_fault(List *list, const char *token, const char *why, const c
   return false;
 }
 
-// Reads a number at *at and moves past it; NULL when it is one, else what is wrong with it.
+// Reads a number at *at and moves past it; NULL when it is one, else the fault.
 static const char *read_number(const char **at, int64_t *out) {
   const char *digits = *at + (**at == '-' || **at == '+');
   bool hex = digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X');

@@ -2,7 +2,7 @@
 #pragma once
 #include "banks/engine/bank.h"
 
-// The bounds of a copy past L1 whose source nobody gave: `profiled` and `profiled_most`.
+// The bounds of a copy past L1 without a given source: `profiled` and `profiled_most`.
 void banks_bound_copy(const int64_t addr[BANK_LANES], BankCount *count);
 // A copy past L1: its bounds and its ideal.
 void banks_copy_past_l1(const BankOp *op, const int64_t addr[BANK_LANES],

@@ -34,6 +34,6 @@ const char *bank_text_bounds(int least, int most, char out[32]);
 
 void bank_text_card(Str *out, const BankMap *map, bool ascii);
 void bank_text_numbers(Str *out, const BankMap *map);
-// Says which words collide in the worst bank of the worst phase and who asks for them; adds nothing
-// when there is no conflict.
+// Says which words collide in the worst bank of the worst phase and which lanes ask for them; adds
+// nothing when there is no conflict.
 void bank_text_worst(Str *out, const BankMap *map);

@@ -30,9 +30,9 @@ const BankOp *sectors_op_find(const char *name);  // NULL when there is none of 
 const BankOp *sectors_load(int bytes);            // of so many for each lane: 1, 2, 4, 8 or 16
 
 typedef struct SectorCount {
-  bool known;   // false: nobody's lanes ask; show null then, never 0
+  bool known;   // false: no lane asks; show null then, never 0
   int sectors;  // that the request touches
-  int ideal;    // as many as its distinct bytes would fill
+  int ideal;    // the number that its distinct bytes would fill
   int lines;    // of 128 bytes, each a look-up of its own
   int lines_ideal;
   int bytes;  // distinct ones asked for
@@ -43,7 +43,7 @@ typedef struct SectorCount {
 
 SectorCount sectors_count(const BankOp *op, const int64_t addr[BANK_LANES]);
 
-// One line of 128 bytes and who asks for which of its words.
+// One line of 128 bytes and the lane that asks for each of its words.
 typedef struct SectorLine {
   int64_t line;                // byte offset / 128
   uint8_t sectors;             // bit s: sector s is touched

@@ -217,7 +217,7 @@ static int by_stride(const void *left, const void *right) {
   return (a->shape > b->shape) - (a->shape < b->shape);
 }
 
-// Leaves by rising stride, those of one element left out.
+// Leaves by rising stride, without the leaves of one element.
 static int sort_leaves(CuteAlgebra *algebra, const CuteLayout *layout,
                        Placed out[CUTE_LEAVES_MAX]) {
   Leaves leaves = leaves_of(algebra, layout);

@@ -146,7 +146,7 @@ static long clamp(long long value, long low, long high) {
   return value < low ? low : value > high ? high : (long)value;
 }
 
-// "3:4:3" is how a state line, whose knobs are parted by commas, writes "3,4,3".
+// "3:4:3" is how a state line writes "3,4,3", because commas part its knobs.
 static bool swizzle(Stage *stage, LayoutUnit unit) {
   stage->unit = unit;
   static const char *const what[] = {"B, the number of bits", "M, the lowest bit", "S, the shift"};

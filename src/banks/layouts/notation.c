@@ -148,7 +148,8 @@ const char *notation_print_pad(Arena *arena, const LayoutForm *form, const char 
                       (long long)run);
 }
 
-// The map over bits of the index of elements; its columns are those of bytes, which stay whole.
+// The map over bits of the index of elements; its columns are the columns of bytes, which stay
+// whole.
 static BitMap element_map(const LayoutForm *form) {
   int scale = log2_up(form->layout->slab.elem_bytes);
   BitMap map = {.n = form->facts.n_bits - scale};

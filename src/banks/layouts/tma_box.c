@@ -85,7 +85,7 @@ static bool read_field(Scan *scan, TmaBox *out, Counts *n) {
                                         key));
 }
 
-// Rows follow each other, planes do, and so on; what is too large stays so.
+// Rows follow each other, planes do, and so on; a value that is too large stays so.
 static void fill_defaults(TmaBox *out, const Counts *n) {
   for (int i = n->step; i < out->rank; i++) out->step[i] = 1;
   for (int i = n->stride + 1; i < out->rank; i++) {

@@ -323,7 +323,7 @@ typedef struct Copy {
   const int32_t *at_number;  // [n_numbers]: the place of the reference with this number; -1
 } Copy;
 
-// A side whose values lie one behind the other is the one of memory; that of registers is what the
+// The side with values one behind the other is memory; the side of registers is the one that the
 // tile was made for.
 static bool lies_in_a_row(const CuteLayout *tv) {
   const CuteLayout values = cute_mode(tv, 1);
@@ -377,7 +377,8 @@ static bool read_copy_text(Reading *reading, const char *operand, Copy *out) {
   return !operand || read_atom_sides(reading, operand[0], out);
 }
 
-// Thread and value of the atom's other side → those of the side that the tile was made for.
+// Thread and value of the atom's other side → thread and value of the side that the tile was made
+// for.
 static bool through_atom(Reading *reading, const Copy *copy, int64_t *thread, int64_t *value) {
   const CuteLayout lanes = cute_mode(&copy->from, 0), values = cute_mode(&copy->from, 1);
   const CuteLayout ref_lanes = cute_mode(&copy->reference, 0);

@@ -1,4 +1,5 @@
-// The first word says who reads a text: a name of Triton's, a type around one, or CuTe's words.
+// The first word chooses the reader of a text: a name of Triton's, a type around one, or CuTe's
+// words.
 #include "banks/registers/register_text.h"
 
 #include <ctype.h>

@@ -21,7 +21,7 @@ typedef struct Ints {
   int at[TENSOR_DIMS_MAX];
 } Ints;
 
-// A reading: what is asked, and what has been found.
+// A reading: the question, and the findings so far.
 typedef struct Reading {
   Arena *arena;
   Diags *diags;
@@ -387,7 +387,7 @@ static Ints order_of_registers(const RegisterBits *bits) {
   return out;
 }
 
-// Registers all of whose reach lies beyond the tensor are taken out.
+// Takes out registers with their whole reach beyond the tensor.
 static void clip_registers(RegisterBits *bits, int dim, int size) {
   int kept = 0;
   if (bits->size[dim] <= size) return;

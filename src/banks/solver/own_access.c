@@ -160,7 +160,7 @@ static Rows find_rows(Arena *scratch, const OwnAccess *own) {
 
 // ---- the slab -----------------------------------------------------------------------------------
 
-// Rows as they are written, as many as lanes reach, up to a power of two.
+// Rows as they are written, the ones that lanes reach, up to a power of two.
 static bool slab_of_rows(OwnAccess *own, const Rows *rows, LayoutSlab *slab, int64_t *base) {
   int64_t last = 0;
   for (int lane = 0; lane < own->input.op->n_addresses; lane++)
@@ -172,8 +172,8 @@ static bool slab_of_rows(OwnAccess *own, const Rows *rows, LayoutSlab *slab, int
   return (int64_t)slab->rows * slab->row_bytes <= BANK_SMEM_BYTES_MAX;
 }
 
-// A window of lines around what is touched, a power of two long and aligned to it, so that bits of
-// an address and of an offset in the window are the same.
+// A window of lines around the touched bytes, a power of two long and aligned to it, so that bits
+// of an address and of an offset in the window are the same.
 static bool slab_of_lines(OwnAccess *own, LayoutSlab *slab, int64_t *base) {
   int64_t first = INT64_MAX, last = 0, bytes = BANK_LINE_BYTES;
   for (int lane = 0; lane < BANK_LANES; lane++) {
@@ -211,7 +211,7 @@ static const char *name_words(Arena *arena, const OwnAccess *own, char name, boo
 }
 
 // A formula of row, col or off as one of the index. Its first name alone is all of it: col lies in
-// the low bits, and those of the row above it stay.
+// the low bits, and the row bits above it stay.
 static const char *formula_words(Arena *arena, const OwnAccess *own, const char *formula) {
   Str out = str_new(arena);
   bool first = true;
@@ -323,7 +323,7 @@ static bool finish(Arena *arena, Arena *scratch, OwnAccess *out, Diags *diags) {
   return true;
 }
 
-// The text of `own`, whose operation and unit are known; lists are bytes, whatever the unit.
+// The text of `own` with a known operation and unit; lists are bytes, whatever the unit.
 static bool read_text(Arena *arena, Arena *scratch, OwnAccess *own, bool unit_named, Diags *diags) {
   const char *plain = bank_paste_plain(own->text, diags);
   if (!plain) return false;

@@ -73,8 +73,8 @@ static bool at_floor(const Solver *s, SolverFamily family) {
   return best->layout && best->total <= s->patterns.floor;
 }
 
-// Tries the pads that keep whole chunks, or the finer ones, which may cut a chunk that nobody asks
-// for whole.
+// Tries the pads that keep whole chunks, or the finer ones, which may cut a chunk that no access
+// wants whole.
 static void try_pads(Solver *s, bool fine) {
   const LayoutSlab *slab = &s->problem->slab;
   for (int bytes = slab->elem_bytes; bytes <= BANK_LINE_BYTES; bytes += slab->elem_bytes) {

@@ -150,7 +150,7 @@ static const JudgedRule *judge_all(Arena *arena, const Model *model) {
   return out;
 }
 
-// "BM,BN" as its words; *n: how many.
+// "BM,BN" as its words; *n gets their number.
 static const char **words_of(Arena *arena, const char *knobs, int *n) {
   const char **out = ARENA_ARRAY(arena, const char *, strlen(knobs) + 1);
   *n = 0;

@@ -31,7 +31,7 @@ static void print_text(Arena *arena, const Published *said) {
   }
 }
 
-// A claim beside what is found here.
+// A claim beside the value found here.
 typedef struct ShownClaim {
   const ClaimList *list;
   const ClaimRow *row;

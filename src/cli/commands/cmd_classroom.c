@@ -102,7 +102,7 @@ static bool refuse(Diags *diags, const char *path, const char *why) {
   return false;
 }
 
-// The path without links and "..", so that what is looked at is what is made. The last name need
+// The path without links and "..", so that the path checked is the path made. The last name need
 // not be there yet.
 static const char *resolve(Arena *arena, const char *path) {
   char real[PATH_MAX], *copy = arena_strdup(arena, path);
@@ -135,7 +135,7 @@ static bool take(int folder, const char *path, gid_t gid, bool chosen, Diags *di
   if (info.st_uid != getuid()) return refuse(diags, path, "it belongs to another user");
   if (!is_empty(folder))
     return refuse(diags, path, "it is not empty; a classroom begins as an empty folder");
-  // Members make files here, and nobody takes away those of another.
+  // Members make files here, and no member takes away another's.
   bool ok = (!chosen || fchown(folder, (uid_t)-1, gid) == 0) && fchmod(folder, 03770) == 0;
   return ok || refuse(diags, path, strerror(errno));
 }

@@ -117,7 +117,7 @@ static const char *command_words(Arena *arena) {
   return out.text;
 }
 
-// A state is one word of NAME=value parts; the part after the last comma is what is completed.
+// A state is one word of NAME=value parts; the part after the last comma is completed.
 static void print_bash(Arena *arena) {
   printf(
       "# Completion of gemmview for bash, made by: gemmview completion bash\n"

@@ -81,7 +81,8 @@ static const char **argument_names(Arena *arena, const EmitKernel *kernel) {
   return out;
 }
 
-// Holds what is shown: of a state its last stage, or what one pass changes; of a file its program.
+// Holds the text to show: of a state its last stage, or the changes of one pass; of a file its
+// program.
 typedef struct CudaShown {
   const Model *model;  // NULL: a file
   int stage;

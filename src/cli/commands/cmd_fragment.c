@@ -249,7 +249,7 @@ static int cell_width(const Fragment *f, int run) {
   return (int)strlen(widest) + 1;
 }
 
-// Neighbours in a row whose lane is the same and whose values follow one another.
+// Neighbours in a row with the same lane and values that follow one another.
 static int run_length(const FragmentMap *map) {
   int run = 1;
   for (int b = 0; b < map->n_value_bits && map->col_of_value_bit[b] == run; b++) run *= 2;
@@ -402,7 +402,7 @@ static bool supplies(const Fragment *f, int lane) {
 
 enum { CELL_NUMBERS = 4, ADDRESS_NUMBERS = 3 };
 
-// Lane, value, row and column of each cell that is asked for; *n: how many.
+// Lane, value, row and column of each cell that is asked for; *n gets their number.
 static const int *cells(Arena *arena, const Fragment *f, int *n) {
   FragmentOwner only = {f->lane, -1};
   if (f->row >= 0) only = fragment_map_owner(&f->map, f->row, f->col);
@@ -420,7 +420,7 @@ static const int *cells(Arena *arena, const Fragment *f, int *n) {
   return out;
 }
 
-// Lane, row and column of each lane that gives an address; *n: how many.
+// Lane, row and column of each lane that gives an address; *n gets their number.
 static const int *addresses(Arena *arena, const FragmentLoad *l, int *n) {
   const int n_lanes = l->f->map.n_lanes, warp_lanes = n_lanes / atom_warps(&l->f->atom);
   int *out = ARENA_ARRAY(arena, int, n_lanes *ADDRESS_NUMBERS);

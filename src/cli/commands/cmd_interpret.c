@@ -285,7 +285,7 @@ static const char *operation_name(int op) { return op_name((OpKind)op); }
 #define FORM_FILE "cli/commands/forms/cmd_interpret.form"
 #include "base/form_make.h"
 
-// Tells what is to be run, as a text to be looked at, changed and run again.
+// Tells the program to run, as a text to be looked at, changed and run again.
 static int dump(Arena *arena, const Subject *s) {
   Str from = str_new(arena);
   str_add(&from, "gemmview interpret");
@@ -393,8 +393,8 @@ static void run_together(Arena *arena, Subject *s, const TargetTable *targets) {
   if (broken) s->check = run_once(arena, broken, CLUSTERS, RUNS);
 }
 
-// A search over events sees neither wrong values nor the fences of registers and of tensor memory.
-// A run with values finds them, and its findings hold in any order.
+// A search over events sees no wrong values, and no fences of registers and of tensor memory. A run
+// with values finds them, and its findings hold in any order.
 static void look_with_values(Arena *arena, Subject *s, const TargetTable *targets,
                              EveryTurn *every) {
   Diags none = diags_new(arena);

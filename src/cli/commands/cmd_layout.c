@@ -336,7 +336,7 @@ static int run_pair(Arena *arena, const LayoutOptions *given, char **text, Diags
   return CLI_OK;
 }
 
-// Whether only layouts of registers answer what is asked.
+// Whether only layouts of registers answer the question.
 static bool asks_registers(const LayoutOptions *given) {
   const RegisterQuestion *question = &given->question;
   return question->lane || question->warp || question->block || question->element || given->operand;

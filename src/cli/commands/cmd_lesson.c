@@ -124,7 +124,7 @@ static void print_typed(const char *action) {
   fputs("Enter", stdout);
 }
 
-// Tells what is done in the view once the file is open.
+// Tells the keys to press in the view once the file is open.
 static void print_keys(const LessonStep *step, const StepFacts *facts) {
   int n = 0;
   for (int i = 0; i < step->n_do; i++) {
@@ -187,7 +187,7 @@ static bool print_lesson(const Handout *h, int i, Diags *diags) {
 
 // ---- JSON ---------------------------------------------------------------------------------------
 
-// A step with what is computed of it, and a lesson with its steps.
+// A step with its computed values, and a lesson with its steps.
 typedef struct LessonStepShown {
   int number;
   const LessonStep *step;

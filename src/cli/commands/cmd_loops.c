@@ -34,7 +34,7 @@ static const Option options[] = {
 };
 enum { N_OPTIONS = sizeof options / sizeof options[0] };
 
-// The stages whose diffs are shown: from … to, both included; from > to: none, the nest itself.
+// The stages with diffs to show: from … to, both included; from > to: none, the nest itself.
 typedef struct Range {
   int from, to;
 } Range;

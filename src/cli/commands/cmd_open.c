@@ -245,7 +245,7 @@ static _Noreturn void watch_files(const OpenOptions *given) {
   }
 }
 
-// A person at a terminal who asked for no report gets the screen.
+// A user at a terminal who asked for no report gets the screen.
 static bool wants_screen(const OpenOptions *given) {
   const bool report = given->request.orders || given->request.against || given->request.follow ||
                       as_json(given) || given->markdown || given->text || given->list ||
@@ -262,7 +262,7 @@ static int show_screen(Arena *arena, int n_words, char **words, bool watches, Di
   return open_screen(arena, kept, n, watches, diags);
 }
 
-// The file comes first: what is given behind the options is put there.
+// The file comes first: arguments behind the options are put there.
 static char **file_first(Arena *arena, int argc, char **argv, const char *file) {
   char **words = ARENA_ARRAY(arena, char *, argc + 1);
   int n = 0;

@@ -90,7 +90,7 @@ static bool check_blocks(const char *text, Diags *diags) {
   return false;
 }
 
-// No launch ran, for there was neither a driver nor PTX.
+// No launch ran, for there was no driver and no PTX.
 static bool nothing_to_run(const RecordOutcome *outcome) {
   const SeenTable *seen = outcome->seen;
   if (outcome->by_gpu || !seen) return false;

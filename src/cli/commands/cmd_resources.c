@@ -85,7 +85,7 @@ static void print_fit(const Model *model, const char *by) {
          100 * r->occupancy, model->target->name, r->waves);
 }
 
-// For a split product, whose reason is how exact its sums are.
+// For a split product; the error of its sums is its reason.
 static void print_sum_errors(Arena *arena, const Schedule *schedule) {
   static const char *const data[] = {"normal", "positive"};
   const SumErrors both = sum_errors(arena, schedule);

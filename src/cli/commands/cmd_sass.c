@@ -59,7 +59,7 @@ typedef struct SassShown {
   LostPredicates lost;
 } SassShown;
 
-// The indices of the lines, so that a reader needs no rule of its own; *n: how many.
+// The indices of the lines, so that a reader needs no rule of its own; *n gets their number.
 static const int *marked(Arena *arena, const SassShown *shown, ClockBankMark mark, int *n) {
   int *out = ARENA_ARRAY(arena, int, shown->sass->n_lines);
   *n = 0;

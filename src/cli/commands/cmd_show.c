@@ -168,7 +168,7 @@ static void submit_clock(Show *show, CliWorker *worker, ClocksAsked *asked) {
 }
 
 // All that the screen would have after a while in the explorer: the numbers of the schedule, of its
-// neighbours, of what is worth trying, and of the rungs or points that it lists.
+// neighbours, of the changes worth trying, and of the rungs or points that it lists.
 static void ask_clocks(Show *show, CliWorker *worker) {
   Session *session = show->session;
   ClocksAsked *asked = ARENA_NEW(show->arena, ClocksAsked);

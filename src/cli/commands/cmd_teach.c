@@ -1,4 +1,4 @@
-// gemmview teach NAME: a lesson for everybody who joins. The class is called like the lesson.
+// gemmview teach NAME: a lesson for all who join. The class is called like the lesson.
 //
 //   GEMMVIEW_CLASSROOM=/srv/class gemmview teach banks      the others: gemmview join banks
 //   gemmview teach banks --results guesses.csv              every revealed step adds its guesses

@@ -120,7 +120,7 @@ static int run_command(const Command *command, int argc, char **argv) {
   return status;
 }
 
-// `gemmview`, `gemmview -k STATE`: no command, so the explorer with what is given.
+// `gemmview`, `gemmview -k STATE`: no command, so the explorer with the given state.
 static bool is_explorer(const char *first) {
   return !first || (*first == '-' && !str_equal(first, "--version") &&
                     !str_equal(first, "--help") && !str_equal(first, "-h"));

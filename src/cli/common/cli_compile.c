@@ -29,8 +29,8 @@ static const Option options[] = {
 };
 enum { N_OPTIONS = sizeof options / sizeof options[0], N_LISTING_OPTIONS = 2 };
 
-// A typed command may wait longer than a screen: the article's final kernel, whose steps are all
-// written out, takes the compiler half a minute beside other work.
+// A typed command may wait longer than a screen: the article's final kernel has all of its steps
+// written out, and takes the compiler half a minute beside other work.
 enum { COMPILE_DEADLINE_MS = 120000 };
 
 static const char *words_of_compiler(const WorkerAnswer *answer) {

@@ -31,7 +31,7 @@ static bool is_number(const char *text) {
   return *text && text[strspn(text, "0123456789")] == '\0';
 }
 
-// The numbers that there are, with commas; of what is missing, the last one again.
+// The numbers that there are, with commas; for a missing number, the last one again.
 static const char *nearest_problem(Arena *arena, const char *text) {
   const char *number[3] = {"4096"};
   int n = 0;
@@ -178,8 +178,8 @@ static const char *own_command(Arena *arena) {
   return portable_program(path) ? arena_printf(arena, "'%s' worker", path) : "gemmview worker";
 }
 
-// Compilers share the host's processors: those that one worker alone takes, and the one that it
-// leaves. A host that does not say how many there are is asked for no share.
+// Compilers share the host's processors: the ones that one worker alone takes, and the one that it
+// leaves. A host that does not tell its number of processors is asked for no share.
 static const char *command_for(Arena *arena, const char *worker, int gpu,
                                const WorkerMachine *machine) {
   const char *text = arena_printf(arena, "%s --gpu %d", worker, gpu);

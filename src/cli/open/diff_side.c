@@ -1,6 +1,6 @@
 // Numbers come from the documents of `resources`, `why`, `check` and `open`, which run as processes
-// of their own; registers and spills of a source from ptxas -v, those of a cubin from its sections.
-// Those commands alone tell facts.
+// of their own; registers and spills of a source from ptxas -v, of a cubin from its sections. Only
+// those commands tell facts.
 #include "cli/open/diff_side.h"
 
 #include <math.h>

@@ -74,7 +74,7 @@ static int next_letter(CapsuleText *line) {
   return *line->at++;
 }
 
-// Whether a line begins with what is kept of it: blanks differ, comments are gone.
+// Whether a line begins with its kept text: blanks differ, comments are gone.
 static bool begins_with(CapsuleText line, CapsuleText kept) {
   for (int letter; (letter = next_letter(&kept)) >= 0;)
     if (next_letter(&line) != letter) return false;

@@ -39,7 +39,7 @@ static char *read_example(Arena *arena, const char *path, size_t *bytes, Diags *
   return arena_strndup(arena, file->text, file->size);
 }
 
-// All that comes, until its writer has gone; what is more than a file may have is left there.
+// All that comes, until its writer has gone; the part beyond a file's limit is left there.
 static char *read_stream(Arena *arena, FILE *file, size_t *bytes) {
   size_t room = STREAM_BYTES;
   char *text = malloc(room);
@@ -101,7 +101,7 @@ char *open_read_given(Arena *arena, const char *path, size_t *bytes, Diags *diag
 
 // ---- launch -------------------------------------------------------------------------------------
 
-// "8x7x1": what is left out is 1.
+// "8x7x1": a number that is left out is 1.
 static bool read_extents(const char *text, size_t n, int out[3]) {
   const char *end = text + n;
   for (int d = 0; d < 3; d++) {
@@ -461,9 +461,9 @@ static void give_bytes(ArgGiver *g, const char *arg) {
                      (long long)wanted));
 }
 
-// The type that a number is read as: the one in front of it, "f32:1", else the parameter's own. Of
-// a parameter of machine code nobody knows more than its bytes: a point or an exponent says that it
-// is a float.
+// The type that a number is read as: the one in front of it, "f32:1", else the parameter's own.
+// Only the bytes of a parameter of machine code are known: a point or an exponent says that it is a
+// float.
 static PtxType type_of_number(const ArgGiver *g, const char **arg) {
   static const PtxType floats[] = {[2] = PTX_F16, [4] = PTX_F32, [8] = PTX_F64};
   const PtxParam *param = &g->kernel->params[g->index];

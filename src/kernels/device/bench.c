@@ -267,7 +267,7 @@ static bool time_rounds(Bench *bench) {
   const double started = clock_seconds();
   int rounds = timing_rounds(turns, budget_s(bench), round_ns(bench));
   for (int round = 0; round < rounds; round++) {
-    // The estimate may have been too kind; the budget is a promise to those who wait.
+    // The estimate may have been too kind; the budget is a promise to the user who waits.
     if (round >= turns->rounds_min && round + 1 < rounds &&
         clock_seconds() - started > budget_s(bench))
       rounds = round + 1;
@@ -287,9 +287,9 @@ static void destroy_events(Bench *bench) {
   }
 }
 
-// Before the samples are sorted: the i-th of each participant is of one round. A drift raises the
-// ratio of one round and lowers that of the next, where the order is turned around, so their number
-// is even.
+// Before the samples are sorted: the i-th samples of all participants are of one round. A drift
+// raises the ratio of one round and lowers the ratio of the next, where the order is turned around,
+// so their number is even.
 static void compare_rounds(Bench *bench) {
   const Participant *last = bench->participants[bench->n_participants - 1];
   if (!bench->result->hot || last->program) return;

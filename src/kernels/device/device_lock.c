@@ -1,16 +1,16 @@
-// A lock file, and a folder of tickets that says whose turn it is.
+// A lock file, and a folder of tickets that gives the order.
 //
-//   FOLDER/gpu-GPU-1f….lock      flock'ed by whoever times right now
+//   FOLDER/gpu-GPU-1f….lock      flock'ed by the process that times right now
 //   FOLDER/gpu-GPU-1f….queue/    one ticket per waiter: TIME-UID-PID, flock'ed by its owner
 //
-// flock is the kernel's: it ends with the process, so a ticket that nobody holds is a dead waiter's
-// and whoever sees it removes it. A ticket is made under a hidden name, locked, and only then
-// renamed into the queue, so it is never seen unlocked while its owner lives.
+// flock is the kernel's: it ends with the process. So a ticket without a lock is a dead waiter's,
+// and any process that sees it removes it. A ticket is made under a hidden name, locked, and only
+// then renamed into the queue, so it is never seen unlocked while its owner lives.
 //
-// The order is by turns of users: first everybody's oldest ticket by age, then everybody's second.
-// Worked example: ana has tickets of 10:00 and 10:01, ben one of 10:02. The order is ana 10:00, ben
-// 10:02, ana 10:01. Only the first in this order tries the lock file, and keeps its ticket until it
-// releases, so that it counts as ahead of the others.
+// The order is by turns of users: first every user's oldest ticket by age, then every user's
+// second. Worked example: ana has tickets of 10:00 and 10:01, ben one of 10:02. The order is ana
+// 10:00, ben 10:02, ana 10:01. Only the first in this order tries the lock file, and keeps its
+// ticket until it releases, so that it counts as ahead of the others.
 //
 // Files are made readable and writable for the group where the folder itself is the group's.
 #include "kernels/device/device_lock.h"
@@ -43,7 +43,7 @@ typedef struct Ticket {
   char name[64];
   unsigned long long time_ns;
   unsigned long uid;
-  int turn;  // how many older tickets its user has
+  int turn;  // the number of older tickets of its user
 } Ticket;
 
 // The folder, which is made later where it is missing; NULL with a sentence.

@@ -25,9 +25,9 @@ typedef enum DeviceLockStatus {
   DEVICE_LOCK_FAILED
 } DeviceLockStatus;
 
-// Takes a place in the queue (first call) and tries once; never sleeps. `ahead` counts those that
-// come first, the holder included. Users take turns: nobody's second request is served before
-// somebody else's first. Call it every 20 ms or so until it is held, then release.
+// Takes a place in the queue (first call) and tries once; never sleeps. `ahead` counts the ones
+// that come first, the holder included. Users take turns: a user's second request comes after the
+// first request of every other user. Call it every 20 ms or so until it is held, then release.
 DeviceLockStatus device_lock_try(DeviceLock *lock, int *ahead);
 // Gives the lock back, or leaves the queue.
 void device_lock_release(DeviceLock *lock);

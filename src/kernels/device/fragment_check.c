@@ -31,8 +31,8 @@ static LdMatrix ldmatrix_form(int index) {
   return (LdMatrix){.n_matrices = 1 << index % 3, .trans = index >= 3};
 }
 
-// Products of block-scaled atoms are not asked for: their registers are those of other atoms of the
-// same shape in bytes, and which lanes factors come from no tag would tell.
+// Products of block-scaled atoms are not asked for: they have the registers of other atoms of the
+// same shape in bytes, and no tag would tell which lanes the factors come from.
 static int forms_of(const Atom *row) {
   if (!atom_is_of_warp(row) || atom_scales(row)) return 0;
   return row->f16_acc ? 2 : 1;

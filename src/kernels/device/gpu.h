@@ -83,7 +83,7 @@ struct Gpu {
   ReferenceState *reference;
 };
 
-// Settles the OWN arguments of launch_arg.def for a persistent kernel of which an SM holds so many
+// Settles the OWN arguments of launch_arg.def for a persistent kernel; an SM holds `blocks` of its
 // blocks.
 typedef bool GpuSettle(Gpu *gpu, GpuProgram *program, int kernel, int blocks);
 #define SETTLE_GIVEN(id)
@@ -133,7 +133,7 @@ bool gpu_find_places(Gpu *gpu);
 // tensor_map.c: buffers that kernels take as tensor maps.
 // False, with a sentence, when the plan has maps and the driver has none.
 bool gpu_can_map(Gpu *gpu, const Plan *plan);
-// The program's maps are those of the problem's buffers, encoded when the buffers have moved.
+// The program's maps describe the problem's buffers, encoded again when the buffers have moved.
 bool gpu_encode_maps(Gpu *gpu, GpuProgram *program);
 
 // problem.c: the data and the check.
@@ -146,7 +146,7 @@ GpuBuffer *problem_buffer(GpuProblem *problem, PlanArg buffer);
 void problem_release(Gpu *gpu);
 // Poisons C and the workspaces for a verifying run.
 bool problem_poison(Gpu *gpu);
-// Compares what is in C now; the map uses the plan's tile. False only when the GPU failed.
+// Compares the present contents of C; the map uses the plan's tile. False only when the GPU failed.
 bool problem_compare(Arena *arena, Gpu *gpu, const Plan *plan, VerifyResult *result);
 
 // reference.c: cuBLAS.

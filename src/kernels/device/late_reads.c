@@ -1,7 +1,6 @@
-// H200, 2026-11-22: 27 % of the reads came late when nobody fenced, 18 % when the producer waited
-// 250 clocks instead, and none when it fenced, though its fence took 187 clocks in the mean (69 is
-// what the clock itself and the branches take): it waits for the reads of all warps, and not for a
-// time.
+// H200, 2026-11-22: 27 % of the reads came late without a fence, 18 % when the producer waited 250
+// clocks instead, and none when it fenced, though its fence took 187 clocks in the mean (the clock
+// itself and the branches take 69): it waits for the reads of all warps, and not for a time.
 #include "kernels/device/late_reads.h"
 
 #include "kernels/device/gpu.h"

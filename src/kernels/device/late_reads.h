@@ -19,7 +19,7 @@ typedef enum LateRow {
   LATE_NOBODY_FENCES,
   LATE_READERS_FENCE,
   LATE_ASKER_FENCES,
-  LATE_ASKER_WAITS,  // as many clocks as its fence took, and no more
+  LATE_ASKER_WAITS,  // the clocks that its fence took, and no more
   LATE_N
 } LateRow;
 

@@ -84,7 +84,7 @@ static CuLaunchConfig extended_launch(const Gpu *gpu, const GpuProgram *program,
   };
 }
 
-// As many clusters of a persistent kernel as there is room for at once.
+// The clusters of a persistent kernel that there is room for at once.
 static bool settle_clusters(Gpu *gpu, GpuProgram *program, int i) {
   const int together = gpu_cluster_blocks(&program->plan->kernels[i]);
   int64_t *grid = &program->grid_x[i];
@@ -101,8 +101,8 @@ static bool settle_clusters(Gpu *gpu, GpuProgram *program, int i) {
   return true;
 }
 
-// Blocks that an SM holds: as the driver says, who knows nothing of tensor memory. One too many
-// would stand in tcgen05.alloc until another one ends.
+// Blocks that an SM holds, by the driver, which knows nothing of tensor memory. One too many would
+// stand in tcgen05.alloc until another one ends.
 static int find_blocks(const Gpu *gpu, const GpuProgram *program, int i, int *blocks) {
   const PlanKernel *kernel = &program->plan->kernels[i];
   const int status = gpu->cuda->cuOccupancyMaxActiveBlocksPerMultiprocessor(
@@ -142,7 +142,7 @@ static bool settle_grid(Gpu *gpu, GpuProgram *program, int i) {
   return settle_arguments(gpu, program, i, blocks);
 }
 
-// For a persistent kernel only the device knows how many blocks there are.
+// For a persistent kernel only the device knows the number of blocks.
 static bool settle_stamps(Gpu *gpu, GpuProgram *program, int i) {
   const PlanKernel *kernel = &program->plan->kernels[i];
   const int64_t block = program->plan->traced;

@@ -4,8 +4,8 @@
 // more than most kernels (8192³: some 0.1 s). A is drawn from `seed`, B from another stream of it.
 //
 //   prepare    A, B ← normal;  expected, magnitude ← float64 product;  C allocated
-//   poison     C, its guards and the workspace ← 0xFF: NaN, so a cell that nobody writes is wrong,
-//              and so is a sum that starts from whatever was there
+//   poison     C, its guards and the workspace ← 0xFF: NaN, so a cell that is never written is
+//              wrong, and so is a sum that starts from the old contents
 //   compare    counters and map ← cells outside their bound;  guards ← words that changed
 //
 // The counters come back first; the map and the first wrong cell are fetched only when needed.

@@ -1,4 +1,4 @@
-// cuBLAS as the measure: the fastest of several rows whose answer is right.
+// cuBLAS as the measure: the fastest of several rows with the right answer.
 //
 // Rows for plain f32, in the order tried:
 //   cublasGemmEx, CUBLAS_COMPUTE_32F and its pedantic form (neither may round operands to tf32)

@@ -32,20 +32,20 @@ const char *timing_turns_said(const char *method);
 // Whether a result says that no GPU was there: a worker of a script stood in for it.
 bool timing_is_simulated(const char *method);
 
-// How many products one sample takes, `n_launches` each: enough for turns->batch_ns, at least 1. A
-// product that takes less than its launches take the host is launched no more often than the spin
+// The number of products in one sample, `n_launches` each: enough for turns->batch_ns, at least 1.
+// A product that takes less than its launches take the host is launched no more often than the spin
 // in front of the batch covers.
 int timing_batch(const TimingTurns *turns, double ns_of_one, int n_launches);
-// Microseconds to spin before a batch of so many launches, so that the GPU does not wait for the
-// host: the host needs 4 µs for each of them. The driver's queue holds some 1000 launches and then
-// makes the host wait; behind a batch that is longer a head start of 64 is enough.
+// Microseconds to spin before a batch of `n_launches` launches, so that the GPU does not wait for
+// the host: the host needs 4 µs for each of them. The driver's queue holds some 1000 launches and
+// then makes the host wait; behind a batch that is longer a head start of 64 is enough.
 double timing_spin_us(int n_launches);
-// Tells who has the i-th turn of a round among n: the order rotates and turns around.
+// The participant with the i-th turn of a round among n: the order rotates and turns around.
 int timing_turn(int round, int i, int n);
 // Rounds that fit into the budget (0 = the turns' own), between turns->rounds_min (3 when even
 // those take long) and TIMING_SAMPLES_MAX.
 int timing_rounds(const TimingTurns *turns, double budget_s, double ns_of_round);
 
-// Whether two measurements differ by more than their spread explains (see bench.c); what is not
-// different is shown as equal.
+// Whether two measurements differ by more than their spread explains (see bench.c); otherwise they
+// are shown as equal.
 bool bench_differs(const Timing *a, const Timing *b);

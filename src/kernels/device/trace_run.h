@@ -18,7 +18,7 @@ typedef struct TraceResult {
   int64_t block;        // the first of those that were traced
   int n_blocks;         // of its cluster; 1: there are no clusters
   double clock_mhz;     // of their SMs, by %globaltimer; 0 = not known: then blocks begin together
-  int n_warps;          // of all blocks, those of the first one first
+  int n_warps;          // of all blocks, the first block's warps first
   const StampedWarp *warp;
 } TraceResult;
 

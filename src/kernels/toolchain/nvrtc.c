@@ -73,7 +73,7 @@ static void read_line(const char *line, size_t length, KernelResources *kernel) 
   int registers = number_before(line, length, "registers");
   if (registers < 0) return;
   kernel->registers = registers;
-  // ptxas leaves out what is zero.
+  // ptxas leaves out values that are zero.
   int smem = number_before(line, length, "bytes smem");
   int constant = number_before(line, length, "bytes cmem[0]");
   int barriers = number_before(line, length, "barriers");
@@ -280,8 +280,8 @@ static const char *missing_kernel(Arena *arena, const Plan *plan, const char *pt
   return NULL;
 }
 
-// Where ptxas says that nothing is spilled, what is stored to local memory is the stack frame's: a
-// kernel that waits at mbarriers may store a zero there which nobody loads.
+// Where ptxas says that nothing is spilled, stores to local memory belong to the stack frame: a
+// kernel that waits at mbarriers may store a zero there that is never loaded.
 static bool spills_nothing(const KernelResources *of) {
   return of->spill_store_bytes == 0 && of->spill_load_bytes == 0;
 }

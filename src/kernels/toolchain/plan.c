@@ -86,7 +86,7 @@ double plan_flops(const Plan *plan) {
   const double products = plan_is_attention(plan) ? 2.0 * (double)plan->heads : 1;
   return 2.0 * products * seen * (double)plan->k;
 }
-// Bytes of so many elements along k.
+// Bytes of a number of elements along k.
 static int64_t bytes_along_k(const Plan *plan) {
   const PlanType type = plan->operand_type;
   return ceil_div(plan->k, plan_type_elements(type)) * plan_type_bytes(type);
@@ -197,7 +197,7 @@ static void check_box(const PlanMap *map, const char *name, Diags *diags) {
              (long long)bytes, CHUNK_BYTES << bits);
 }
 
-// A matrix beyond its buffer would let copies by it write over what is behind.
+// A matrix beyond its buffer would let copies by it write over the memory behind.
 static void check_matrix_of_map(const Plan *plan, const PlanMap *map, const char *name,
                                 Diags *diags) {
   const int before = diags->count, bytes = plan_type_bytes(map->type);

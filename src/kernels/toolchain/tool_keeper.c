@@ -35,8 +35,8 @@ static void limit(int resource, size_t value) {
   setrlimit((__rlimit_resource_t)resource, &both);
 }
 
-// Descriptors of the parent stay with the parent: a worker whose pipe a keeper held open would not
-// see its end. Both files are moved up first, for they may lie on each other's target.
+// Descriptors of the parent stay with the parent: a worker would not see its end while a keeper
+// held its pipe open. Both files are moved up first, for they may lie on each other's target.
 static void take_files(const KeptTool *tool) {
   const int in = fcntl(tool->input, F_DUPFD, OUTPUT_FD + 1);
   const int out = fcntl(tool->output, F_DUPFD, OUTPUT_FD + 1);

@@ -39,7 +39,7 @@ static const char *unpack_into(const FatEntry *entry, unsigned char *out) {
   return api->is_error(n) || n != entry->whole ? "its compression is broken" : NULL;
 }
 
-// An entry that is neither what it says is encrypted, or of a format that nobody here knows.
+// An entry with other contents than it says is encrypted, or of a format not known here.
 static const char *check(const FatEntry *entry, const Unpacked *u) {
   if (entry->kind == FAT_CUBIN && !elf_cuda_sm(u->at, u->bytes))
     return "it is encrypted, or no cubin";

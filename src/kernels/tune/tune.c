@@ -3,14 +3,14 @@
 //   candidates ─► COMPILING ─► READY ─► TIMING ─► TIMED, WRONG or FAILED
 //                (all cores)          (alone on the GPU)
 //
-// Every worker has as many compiles as it runs at once and half of that waiting, and three timings,
-// of which two wait; until its GPU has said the first time its cores compile on. Neither its cores
-// nor its GPU stand still while this side thinks, and no timing asks for a kernel that is not
-// compiled. A worker that dies takes its requests with it. The timing that the GPU was at is to
-// blame and lost; the others wait for a worker again, twice at most.
+// Every worker has a compile for each one that it runs at once and half of that number waiting, and
+// three timings, of which two wait; until its GPU has said the first time its cores compile on. Its
+// cores and its GPU never stand still while this side thinks, and no timing asks for a kernel that
+// is not compiled. A worker that dies takes its requests with it. The timing that the GPU was at is
+// to blame and lost; the others wait for a worker again, twice at most.
 //
-// A request's key says whose it is and what was asked, whatever has become of the point by the time
-// it is done; the second point of a pair is found beside the first:
+// A request's key names its point and its question, whatever has become of the point by the time it
+// is done; the second point of a pair is found beside the first:
 //
 //   field 8 bits | worker 16 | round 8, or a compile | point 32
 #include "kernels/tune/tune.h"
@@ -339,7 +339,7 @@ static void on_error(Tune *tune, TunePoint *point, const Asked *asked, const Cli
   if (!point->again) give_error(tune, point, event->message.text);
 }
 
-// All that is compiled where nobody times it any more waits for another worker.
+// All compiled points whose timing no worker will do any more wait for another worker.
 static void end_compile(Tune *tune, Field *field, TunePoint *point) {
   const TuneWorker *worker = &tune->worker[point->worker];
   if (point->again || worker->gone || tune->field[worker->field] != field) {
@@ -435,7 +435,7 @@ void tune_end(Tune *tune) {
   }
 }
 
-// A worker that has not come yet is waited for as long as nobody has come to an end.
+// A worker that has not come yet is waited for as long as no worker has come to an end.
 static bool waits_for_any(const Tune *tune) {
   for (int i = 0; i < tune->options.n_workers; i++)
     if (tune->worker[i].field < 0 && !tune->worker[i].gone) return true;

@@ -56,7 +56,7 @@ typedef struct TunePoint {
   double cublas_ns, ratio, tflops;  // of the final; 0 = not known
   double at_s;                      // seconds after the start, of the first time
   const char *error;                // NULL: none
-  // The engine's own: who has it, under which request, for which round, beside which point (-1:
+  // The engine's own: the worker that has it, its request, its round, the point beside it (-1:
   // alone).
   int worker, tries, partner;
   int64_t request;
@@ -75,7 +75,7 @@ typedef struct TuneStep {
   double at_s, time_ns;
 } TuneStep;
 
-// Holds what is known of one kind of GPU.
+// Holds the knowledge about one kind of GPU.
 typedef struct TuneField {
   Device device;
   double spent_s;       // by runs before, with TuneOptions.all_runs
@@ -106,7 +106,8 @@ typedef struct TuneOptions {
   int n_workers;   // that it has
   const TargetTable *targets;
   Schedule base;  // the problem, and knobs that stay as they are
-  // Tells what is tried first, of any problem and GPU, as far as the rules allow it at this one.
+  // Tells the first schedules to try, of any problem and GPU, as far as the rules allow it at this
+  // one.
   const Schedule *seeds;
   int n_seeds;
   History
@@ -114,11 +115,11 @@ typedef struct TuneOptions {
   History *resume;  // what it has of the problem and GPU counts as measured; NULL: begins anew
   double seconds;   // from when the first worker is there
   bool all_runs;    // what `resume` says that runs before took of it is taken off `seconds`
-  int points_max;   // 0: as many as there is time for
-  int at_a_time;    // points that are under way; 0: as many as keep all workers busy
+  int points_max;   // 0: until the time is over
+  int at_a_time;    // points that are under way; 0: enough to keep all workers busy
   int stale_points;  // that bring nothing better before the search begins anew; 0: 250
-  // Not a search: so many points of each family of kernels that the problem has, drawn blindly and
-  // timed once; tune_orders() says how well a fit to some predicts the order of the others. 0:
+  // Not a search: this many points of each family of kernels that the problem has, drawn blindly
+  // and timed once. tune_orders() says how well a fit to some predicts the order of the others. 0:
   // none.
   int blind_points;
   uint64_t random;  // where the drawing begins
@@ -131,19 +132,19 @@ typedef struct TuneOptions {
 Tune *tune_start(Arena *arena, const TuneOptions *options);
 // Waits for the workers, at most `timeout_ms`, and gives them what they lack. False: it is over.
 bool tune_step(Tune *tune, int timeout_ms);
-// Nothing more is asked for; what is known stays.
+// Nothing more is asked for; all results stay.
 void tune_cancel(Tune *tune);
-// Takes back what is under way, so that the client can serve another search.
+// Takes back the requests under way, so that the client can serve another search.
 void tune_end(Tune *tune);
 
-// Fits the roofline of each family of kernels to what was timed here and what the history has of
-// other problems on the same kind of GPU, and keeps it there: how many families have enough points.
-// Takes about a second where the history is long.
+// Fits the roofline of each family of kernels to the times from here and to the history's times for
+// other problems on the same kind of GPU, and keeps it there. Returns the number of families with
+// enough points. Takes about a second where the history is long.
 int tune_keep_calibrations(const TuneField *field, History *history, Diags *diags);
 
 enum { TUNE_NEAR_MAX = 8 };
 // The best kernels that the history (may be NULL) has of problems of the same types, on any GPU,
-// the nearest in extents first; how many: seeds.
+// the nearest in extents first. Returns their number: seeds.
 int tune_near(Arena *arena, History *history, const Schedule *problem, Schedule out[TUNE_NEAR_MAX]);
 
 // How well the roofline, fitted to the first points that were drawn, puts the later ones in order.
@@ -159,8 +160,8 @@ typedef struct TuneOrder {
   Calibration fit;  // fit.n: points that it was fitted to
 } TuneOrder;
 
-// Fills out[] for each family with more than `n_fit` timed points; returns how many families those
-// are.
+// Fills out[] for each family with more than `n_fit` timed points; returns the number of those
+// families.
 int tune_orders(Arena *arena, const TuneField *field, int n_fit,
                 TuneOrder out[CALIBRATION_FAMILIES]);
 

@@ -95,7 +95,7 @@ struct Field {
   bool loading;      // what an earlier run has measured
   int n_references;  // timings of what is right that cuBLAS was to stand beside, for its time
   bool dry;          // nothing new was found lately
-  int n_chosen;      // points of the round under way, and how many of them were given out
+  int n_chosen;      // points of the round under way, and the number of them given out
   int chosen[TUNE_SHORT_POINTS], n_given, n_open;
   double flop;
   int n_of_family[CALIBRATION_FAMILIES];   // points
@@ -117,7 +117,7 @@ struct Tune {
   Arena *arena;
   TuneOptions options;
   Team *team;      // for candidates
-  Field *drawing;  // whose batch the team is at; NULL: none
+  Field *drawing;  // the field with the batch that the team is at; NULL: none
   double started;
   bool cancelled;
   bool hungry;  // there is room for more than was asked for
@@ -129,12 +129,12 @@ struct Tune {
 
 double tune_now(const Tune *tune);
 
-// tune_workers.c: who is at work.
-// Takes what a worker has said of its machine: it may begin or go on, or is gone.
+// tune_workers.c: the workers.
+// Takes a worker's word on its machine: it may begin or go on, or is gone.
 void tune_look_at_machine(Tune *tune, int index);
-// The same of all that have said nothing so far, and who of all hears what it is asked.
+// The same for all that have said nothing so far, and decides which of all are asked.
 void tune_look_at_workers(Tune *tune);
-// The worker takes no further part; what it has compiled is for others.
+// The worker takes no further part; other workers take over all that it has compiled.
 void tune_lose_worker(Tune *tune, int index, const char *why);
 // Whether a field has a worker, or may have one again before its time is over.
 bool tune_has_hands(const Tune *tune, int field);
@@ -147,8 +147,8 @@ TunePoint *tune_add_point(Tune *tune, Field *field, Pooled *pooled);
 void tune_settle(Tune *tune, Field *field, TunePoint *point, TuneState state);
 void tune_set_state(Field *field, TunePoint *point, TuneState state);
 bool tune_is_settled(const TunePoint *point);
-// Takes what the compiler says of the point's main kernel: its terms, and what it promises, are
-// those of the registers and spills that it has.
+// Takes the compiler's word on the point's main kernel: its terms and its promise then use the
+// registers and spills that it has.
 void tune_count(const Field *field, TunePoint *point, const CompileResult *result);
 // Takes what the clock says of its machine code; nothing where it says nothing. What it promises is
 // the clock's while nothing is fitted to the family's times on this GPU.
@@ -190,5 +190,5 @@ bool tune_is_hot(const Tune *tune);
 double tune_search_ends(const Tune *tune, const Field *field);
 // Goes on to the next round where this one is over.
 void tune_advance(Tune *tune, Field *field);
-// Up to two points of the round to be timed together; how many.
+// Up to two points of the round to be timed together; returns their number.
 int tune_next_of_round(Field *field, int point[2]);

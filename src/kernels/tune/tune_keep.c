@@ -1,5 +1,5 @@
-// Tells what a search has timed, and what the history has of other problems on the same kind of GPU
-// → the roofline of each family of kernels, fitted and kept.
+// The times of a search, and the history's times for other problems on the same kind of GPU → the
+// roofline of each family of kernels, fitted and kept.
 //
 // Half of the points, or as many as there are, are the search's own, spread evenly from its best to
 // its worst; the others come from all over the history. A family that the search had nothing of

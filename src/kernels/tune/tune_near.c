@@ -1,4 +1,4 @@
-// Tells what the history has of problems that are like this one: kernels to begin with.
+// Tells the history's kernels for problems like this one: kernels to begin with.
 //
 // Worked example: for 64×8192×8192 of bf16, of a history that has 128×8192×8192 and 4096³ of bf16
 // the former comes first: its extents are 1 binary order away, those of the latter 8.

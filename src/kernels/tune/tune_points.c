@@ -1,5 +1,5 @@
-// Tells what was chosen, and what came of it: points, their order, epochs, and the roofline that is
-// fitted to them.
+// The chosen points and their results: points, their order, epochs, and the roofline that is fitted
+// to them.
 //
 // A point's terms are those of its model until it is compiled, then those of the registers and
 // spills that it has: the fit is to them. What is READY is in order by the clock, which has played
@@ -25,7 +25,7 @@
 
 enum { PROBLEM_DRAWS = 40, STALE_POINTS = 250, ROWS_MAX = 20000 };
 
-// ---- what is known ------------------------------------------------------------------------------
+// ---- known points -------------------------------------------------------------------------------
 
 static bool remember(Tune *tune, Field *field, uint64_t program) {
   if (2 * field->n_programs >= field->n_programs_capacity) {
@@ -185,7 +185,7 @@ static void note_step(Tune *tune, Field *field, const TunePoint *point) {
   told->step[told->n_steps++] = (TuneStep){point->at_s, point->time_ns};
 }
 
-// The roofline of a family, fitted to what is timed of it, spread evenly over all of it.
+// The roofline of a family, fitted to its timed points, spread evenly over all of them.
 static Calibration fit_family(Arena *scratch, const TuneField *told, CalibrationFamily family) {
   enum { FITTED_MAX = 400 };
   CalibrationPoint *points = ARENA_ARRAY(scratch, CalibrationPoint, told->n_order);
@@ -200,7 +200,7 @@ static Calibration fit_family(Arena *scratch, const TuneField *told, Calibration
   return calibration_fit(scratch, points, n);
 }
 
-// Each time that there is twice as much. What is told is the best point's family.
+// Fits each time that there are twice as many points. The best point's family is told.
 static void calibrate(Field *field) {
   TuneField *told = &field->told;
   if (told->n_order < CALIBRATION_POINTS_MIN || told->n_order < field->next_fit) return;
@@ -348,7 +348,7 @@ static void take_calibrations(Tune *tune, Field *field) {
   arena_free(scratch);
 }
 
-// Machine code is of one generation: what is made for 10.0 does not load on 9.0.
+// Machine code is of one generation: code for 10.0 does not load on 9.0.
 static bool same_code(const Target *a, const Target *b) { return a->cc / 10 == b->cc / 10; }
 
 Field *tune_field_new(Tune *tune, const Device *device) {

@@ -1,4 +1,4 @@
-// Tells what there is to try, and in which order.
+// Tells the candidates to try, and their order.
 //
 // A pool of candidates is kept: drawn, made of the best ones by moving some knobs, or crossed from
 // two of them. The one that promises most (tune_promise.c) is compiled next. One in eight of those
@@ -15,10 +15,11 @@
 //   … answers of the workers; the team makes batch 4 …
 //   choose point 9    takes slice 0 of batch 4; begins batch 5 from the best by now
 //
-// The contents of a batch follow from when it was begun, not from when it was ready: threads change
-// nothing but how long it takes. Worked example, four GPUs with 30 points a second each: 30 batches
-// of 48 candidates, 1.5 s of the team's time and 0.1 s of the search's. Slice by slice, each would
-// be waited for until its slowest candidate is made, at 130 points a second.
+// The contents of a batch follow from the moment when it was begun, not from the moment when it was
+// ready: threads change nothing but the time it takes. Worked example, four GPUs with 30 points a
+// second each: 30 batches of 48 candidates, 1.5 s of the team's time and 0.1 s of the search's.
+// Slice by slice, each would be waited for until its slowest candidate is made, at 130 points a
+// second.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -193,7 +194,7 @@ static int take_slice(Tune *tune, Field *field, Batch *batch, Pooled out[TUNE_DR
   return n;
 }
 
-// Tells what was begun ahead, or as many more batches as it takes to come by something new.
+// Gives the slice that was begun ahead, or more batches until there is something new.
 static int draw_slice(Tune *tune, Field *field, TuneDraw *draw, Pooled out[TUNE_DRAWS]) {
   int n = 0;
   for (int begun = 0; begun <= BATCHES_MAX && n == 0;) {
@@ -256,7 +257,7 @@ static bool is_its_turn(const Field *field, const Pooled *pooled) {
   return pooled->island == field->island[field->told.n_points % field->n_islands];
 }
 
-// For the island whose turn it is, if it has a candidate.
+// For the island with the turn, if it has a candidate.
 static int most_promising(Field *field, double *promise) {
   Near near;
   bool any = false;
@@ -289,7 +290,7 @@ static int take(Tune *tune, Field *field, Pooled *pooled, double promise, bool s
   return (int)(point - field->told.point);
 }
 
-// The last one of the pool takes the place of what is taken.
+// The last one of the pool takes the place of the one taken.
 static int take_pooled(Tune *tune, Field *field, int index, double promise) {
   const int point = take(tune, field, &field->pool[index], promise, false);
   field->n_pool--;

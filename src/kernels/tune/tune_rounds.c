@@ -1,4 +1,4 @@
-// Successive halving: who is measured again, and for how long.
+// Successive halving: the points to measure again, and the time for each.
 //
 //   brief   everything that is compiled, until the time for searching is over
 //   short   the best 12 of those, for 0.2 s each
@@ -13,7 +13,7 @@
 
 #include "kernels/tune/tune_inside.h"
 
-// One GPU has time for the second pair in searches from so many seconds on.
+// One GPU has time for the second pair in searches from this many seconds on.
 static const double hot_from_s = 45, pairs_from_s = 90;
 
 bool tune_is_hot(const Tune *tune) { return tune->options.seconds >= hot_from_s; }

@@ -25,7 +25,8 @@ struct TuneRun {
   TuneSeen seen;  // guarded by `mutex`
 };
 
-// ---- what is seen -------------------------------------------------------------------------------
+// ---- the copy for the screen
+// ---------------------------------------------------------------------
 
 static void see_steps(TuneSeen *seen, const TuneField *field) {
   const int n = field->n_steps < TUNE_SEEN_STEPS ? field->n_steps : TUNE_SEEN_STEPS;

@@ -1,4 +1,5 @@
-// Tells who is at work: workers come, are lost, and come back, perhaps with another kind of GPU.
+// Tells which workers are at work: they come, are lost, and come back, perhaps with another kind of
+// GPU.
 //
 //   its machine is known ─► at work for its kind of GPU ─► gone: it died once too often, or has no
 //                               ▲        │                 GPU, no compiler, or no context on it

@@ -295,8 +295,8 @@ static bool on_message(Client *client, Worker *worker, const Message *said) {
   return true;
 }
 
-// A login banner stands before the hello and is skipped; after it, what is no message means that
-// the stream cannot be trusted any more. False when the worker is gone.
+// A login banner stands before the hello and is skipped; after it, a line that is no message means
+// that the stream cannot be trusted any more. False when the worker is gone.
 static bool on_line(Client *client, Worker *worker, const char *line, size_t n) {
   Message said;
   Diags diags = diags_new(client->arena);

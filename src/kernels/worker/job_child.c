@@ -62,7 +62,7 @@ typedef struct Job {
 static void job_say(Job *job, const Message *message) {
   Str line = str_new(job->arena);
   message_write(&line, message);
-  if (!disk_write_all(job->out, line.text, line.length)) _exit(1);  // nobody listens any more
+  if (!disk_write_all(job->out, line.text, line.length)) _exit(1);  // the listener is gone
 }
 
 static void say_progress(Job *job, int64_t id, const char *stage, double fraction) {
@@ -504,8 +504,8 @@ static int job_bench_main(Job *job) {
   return serve_gpu(job);
 }
 
-// To begin with a driver takes a second where nobody else is at it, so whoever has asked it what
-// there is goes on with it.
+// A driver takes a second to start where no other process uses it, so the process that asked it for
+// its devices goes on with it.
 static int job_machine_main(Job *job) {
   use_compiler(job);
   describe_machine(job);

@@ -60,7 +60,7 @@ void process_kill(Process *process, Reaper *reaper);
 // job: the reaper kills it if it is there `patience_ms` later.
 void process_dismiss(Process *process, Reaper *reaper, int patience_ms);
 
-// Collects whatever has ended, without waiting. Gives how many are still to come.
+// Collects every child that has ended, without waiting. Returns the number still to come.
 int reaper_collect(Reaper *reaper);
 
 // Describes the exit of a child whose stdout has ended ("ended by signal 9 (Killed)", "ended with

@@ -93,7 +93,7 @@ int error_kind_exit_status(ErrorKind kind);
 void message_write(Str *out, const Message *message);
 
 // Reads a line that `from` (one of the two sides) sent. Everything in *out lives in `arena`. False
-// after adding what is wrong: not JSON, an unknown type or member, a member missing, of the wrong
-// type or out of range, a type that this side never sends.
+// after adding the fault: not JSON, an unknown type or member, a member missing, of the wrong type
+// or out of range, a type that this side never sends.
 bool message_read(Arena *arena, const char *line, size_t n, MessageSide from, Message *out,
                   Diags *diags);

@@ -25,7 +25,7 @@ void clock_number_write_json(Str *out, const ClockNumber *number);
 // NULL and the findings when the text is not what the writer writes.
 CompileResult *compile_result_read_json(Arena *arena, const char *text, Diags *diags);
 BenchResult *bench_result_read_json(Arena *arena, const char *text, Diags *diags);
-// Whether its marks are places of the text only who has the text can say (measured.h).
+// Only the owner of the text can say whether its marks are places of the text (measured.h).
 TraceResult *trace_result_read_json(Arena *arena, const char *text, Diags *diags);
 SassResult *sass_result_read_json(Arena *arena, const char *text, Diags *diags);
 KernelTexts *kernel_texts_read_json(Arena *arena, const char *text, Diags *diags);

@@ -146,7 +146,7 @@ static void keep_one_ready(Server *server) {
   server->spare_not_before = server->now_ms + SPARE_PAUSE_MS;
 }
 
-// All but one of those that nobody has needed lately.
+// Ends the compilers that were not needed lately, all but one.
 static void end_idle(Server *server) {
   const Slot *kept = idle_slot(server, true);
   for (int i = 0; i < server->n_slots; i++) {

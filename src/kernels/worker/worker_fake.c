@@ -202,8 +202,8 @@ static void simulate_clock(Fake *fake, const Plan *plan, int64_t id) {
   say_result(fake, id, "clock", json.text);
 }
 
-// The GPU's name is that of the machine; "speed" per cent of the model's. With the text "clock" a
-// compile is answered by the clock too.
+// The GPU has the machine's name; "speed" per cent of the model's. With the text "clock" a compile
+// is answered by the clock too.
 static void act_simulate(Fake *fake, const Rule *rule, int64_t id) {
   const Message *ask = &fake->ask;
   if (!fake->simulation) fake->simulation = simulation_new(fake->app);

@@ -71,8 +71,8 @@ typedef struct Server {
   Slot bench;  // until the machine is known it looks for that
   Reaper reaper;
   int64_t bench_idle_since, bench_turn_ms, bench_started_at;
-  // Hashes of plans whose cubins were made here lately, in a ring: their timings go straight to the
-  // GPU.
+  // Hashes of plans with cubins that were made here lately, in a ring: their timings go straight to
+  // the GPU.
   uint64_t compiled[WORKER_COMPILED_MAX];
   int n_compiled;
   bool bench_served;  // its child has ended a request in good order, or found the GPU

@@ -4,7 +4,7 @@
 //   zero: C[…] = 0      matmul: C[…] += atomic_add acc
 // become the one that looks as if it needed no zero kernel,
 //   matmul: if k_s < 1: C[…] = acc     if 0 < k_s: C[…] += atomic_add acc
-// whose blocks k_s = 1, 2, 3 may well run before block 0 stores over what they added.
+// The blocks k_s = 1, 2, 3 of this kernel may well run before block 0 stores over their sums.
 #include "model/interp/breakage.h"
 
 #include <stdio.h>

@@ -14,7 +14,7 @@
 
 // ---- clusters -----------------------------------------------------------------------------------
 
-// The ranks of a mask, as many as it has anywhere.
+// Counts the ranks of a mask, which is the same number at every rank.
 static int64_t count_ranks(const Program *program, const Expr *mask) {
   int64_t *at_rank_0 = ARENA_ARRAY(program->arena, int64_t, program->n_vars);
   return __builtin_popcountll((unsigned long long)expr_eval(mask, at_rank_0));
@@ -60,7 +60,7 @@ bool break_no_cluster_start(Program *program) {
   return first != NULL;
 }
 
-// Where nobody arrives across blocks there is no barrier at the end.
+// Where no thread arrives across blocks there is no barrier at the end.
 bool break_no_cluster_end(Program *program) {
   const Expr *mask = NULL;
   stmt_walk(program_main_kernel(program)->body, find_readers, (void *)&mask);

@@ -1,11 +1,11 @@
-// Faults of mbarriers, of the fences and copies that go with them, and of roles: who waits for
-// which phase, who arrives, how many bytes are counted.
+// Faults of mbarriers, of the fences and copies that go with them, and of roles: the thread that
+// waits for a phase, the thread that arrives, the number of bytes that count.
 //
 // Worked example, full_phase, a ring of two slots:
 //   wait full[k_o % 2] phase k_o / 2 % 2
 // becomes
 //   wait full[k_o % 2] phase 0
-// which is over at once when the slot is filled again, so that the slab before is read once more.
+// This phase is over at once when the slot is filled again, so the slab before is read once more.
 #include "model/interp/breakage_parts.h"
 #include "model/ir/buffer.h"
 #include "model/ir/find_op.h"
@@ -135,9 +135,9 @@ bool break_silent_warp(Program *program) {
          silence_warp(program, &program_main_kernel(program)->body);
 }
 
-// Skips the wait in the middle iteration of the loop over slabs, whose variable is `k_o`; NULL: the
-// loop is still to come. The last iteration would not do: it waits for nothing if the first k-step
-// is read a slab ahead.
+// Skips the wait in the middle iteration of the loop over slabs with variable `k_o`; NULL: the loop
+// is still to come. The last iteration would not do: it waits for nothing if the first k-step is
+// read a slab ahead.
 static bool skip_middle(Program *program, Stmt **link, const Var *k_o) {
   bool found = false;
   for (; *link; link = &(*link)->next) {
@@ -273,7 +273,7 @@ static bool take_more(Program *program, Stmt *stmt) {
 
 bool break_more_registers(Program *program) { return breakage_change_each(program, take_more); }
 
-// The innermost condition around what is expected is that for one thread.
+// The innermost condition around an expect limits it to one thread.
 static bool drop_condition(Stmt **link) {
   bool dropped = false;
   for (; *link; link = &(*link)->next) {

@@ -1,9 +1,10 @@
-// Faults of kernels whose warps have roles: what each role does alone that all must do alike, and
-// what all are taken to do that one role does alone. And one of the launch: memory that it lacks.
+// Faults of kernels with warp roles: one role does alone a step that all must do alike, or all do a
+// step that belongs to one role. And one fault of the launch: memory that it lacks.
 //
 // Worked example, block_barrier: the writing warps' "barrier 2 of 128 threads", article 004's
-// warpgroup_sync(10), becomes "barrier", its cta_sync(). Those that fetch and multiply never come
-// there: they wait at mbarriers, or stand at the barrier behind the roles, which is another one.
+// warpgroup_sync(10), becomes "barrier", its cta_sync(). The warps that fetch and multiply never
+// come there: they wait at mbarriers, or stand at the barrier behind the roles, which is another
+// one.
 #include "model/interp/breakage_parts.h"
 #include "model/ir/buffer.h"
 #include "model/ir/program.h"

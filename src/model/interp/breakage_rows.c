@@ -46,7 +46,7 @@ static bool ask_early(Program *program, BufferRole slab) {
   Stmt **barrier = NULL;
   for (Stmt **at = walk ? &walk->body : NULL; copy && at != copy; at = &(*at)->next)
     barrier = (*at)->kind == STMT_OP && (*at)->op.kind == OP_BARRIER ? at : barrier;
-  // Only what is asked for a product ahead stands right behind its barrier.
+  // Only a copy for a product ahead stands right behind its barrier.
   if (!barrier || &(*barrier)->next != copy) return false;
   stmt_insert(barrier, stmt_cut(copy));
   return true;

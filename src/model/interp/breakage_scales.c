@@ -76,7 +76,7 @@ static bool other_columns(Program *program, Stmt *stmt) {
 
 bool break_factor_columns(Program *program) { return breakage_change_each(program, other_columns); }
 
-// As many columns as the sums take, if those of the factors ask for more.
+// Allocates only the columns that the sums take, if the factors ask for more.
 static bool room_for_sums(Program *program, Stmt *stmt) {
   const Buffer *sums = program_buffer(program, ROLE_SUMS);
   if (!stmt_is_op(stmt, OP_T_ALLOC) && !stmt_is_op(stmt, OP_T_FREE)) return false;
@@ -88,7 +88,7 @@ static bool room_for_sums(Program *program, Stmt *stmt) {
 
 bool break_factor_alloc(Program *program) { return breakage_change_each(program, room_for_sums); }
 
-// Every slab's words in those of slot 0, of the one warpgroup there is.
+// Puts every slab's words where slot 0 has its words, in a kernel with one warpgroup.
 static bool first_words(Program *program, Stmt *stmt) {
   const Buffer *full = program_buffer(program, ROLE_FULL);
   const WarpRole *writes = kernel_role(program_main(program), WORK_WRITES);

@@ -15,7 +15,7 @@ bool break_part_again(Program *program) {
   return any;
 }
 
-// The expression with the parts of A where it has those of B.
+// The expression with the parts of A in place of the parts of B.
 static const Expr *parts_of_a(Arena *arena, const Expr *expr, SplitKind split) {
   if (!expr || expr->op == EXPR_CONST || expr->op == EXPR_VAR) return expr;
   const Expr *a = parts_of_a(arena, expr->a, split), *b = parts_of_a(arena, expr->b, split);

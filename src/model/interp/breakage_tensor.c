@@ -1,10 +1,10 @@
-// Faults of tensor memory: what an author forgets, and what comes of it.
+// Faults of tensor memory: steps that an author forgets, and their effects.
 //
-// Article 004 tells failures apart by what is seen of them on a GPU: a kernel that hangs, one that
-// crashes, whole stripes of 128 rows that are wrong. Each is here with its cause, and the
-// interpreter names that: commits left out hang, an allocation by one lane or columns that are
-// given back too soon crash, sums that are read too soon are wrong by the 128 rows of a warpgroup.
-// So are those of a pair of CTAs: what one does for both, and what both must do.
+// Article 004 tells failures apart by their signs on a GPU: a kernel that hangs, one that crashes,
+// whole stripes of 128 rows that are wrong. Each is here with its cause, and the interpreter names
+// the cause: commits left out hang, an allocation by one lane or columns that are given back too
+// soon crash, sums that are read too soon are wrong by the 128 rows of a warpgroup. The faults of a
+// pair of CTAs are here too: a step that one does for both, and a step that both must do.
 #include "model/interp/breakage_parts.h"
 #include "model/ir/find_op.h"
 #include "model/ir/op.h"
@@ -116,9 +116,9 @@ static bool free_at_once(Stmt **link) {
   return false;
 }
 
-// Where one barrier of all who read stands behind their last read, as where pieces go through a
-// slab, warp 0 may as well give the columns back behind it: nothing is early. Who asks for products
-// passes no such barrier, and it is the warp to which others leave the columns.
+// One barrier of all readers may stand behind their last read, as where pieces go through a slab.
+// Then warp 0 may give the columns back behind it: nothing is early. The warp that asks for
+// products passes no such barrier; the others leave the columns to that warp.
 static bool readers_have_met(const Program *program) {
   const WarpRole *writes = kernel_role(program_main(program), WORK_WRITES);
   const Stmt *loads = stmt_find_op(program_main(program)->body, OP_T_LD, ROLE_COUNT);

@@ -1,6 +1,6 @@
-// Faults of blocks that go through lists of tiles: what is counted from one tile to the next.
+// Faults of blocks that go through lists of tiles: counts that go on from one tile to the next.
 //
-// Worked example, own_slabs, tiles of 7 slabs, consumers that take them by turns: of the tile of
+// Worked example, own_slabs, tiles of 7 slabs, consumers that take them by turns. In the tile of
 // turn 3, its second, a consumer takes slab 0 for the block's number 7, and it is number 21.
 #include "model/interp/breakage_parts.h"
 #include "model/ir/buffer.h"
@@ -33,7 +33,8 @@ typedef struct Recount {
   bool waits;  // for bytes of a slab whose place depends on the count
 } Recount;
 
-// Rings of slabs alone: who multiplies when, and the pieces bound for C, go by the turn as before.
+// Only rings of slabs: the order of the consumers, and the pieces bound for C, go by the turn as
+// before.
 static void recount(Stmt *stmt, int depth, void *context) {
   (void)depth;
   Recount *to = context;
@@ -45,8 +46,8 @@ static void recount(Stmt *stmt, int depth, void *context) {
   substitute_alone(to->program, stmt, to->count, to->by);
 }
 
-// Harms nobody where no mbarrier counts on, and changes nothing where a tile's slabs go round the
-// ring an even number of times.
+// Harmless where no mbarrier counts on; changes nothing where a tile's slabs go round the ring an
+// even number of times.
 bool break_ring_restarts_per_tile(Program *program) {
   const Var *count = program->persistent.before ? program->persistent.before : turn_of(program);
   Recount to = {program, count, ex_const(program->arena, 0), false};
@@ -59,7 +60,7 @@ bool break_order_wait(Program *program) {
 }
 
 // Changes nothing where the slabs of two tiles go round the ring an even number of times. Where
-// some tiles have fewer slabs nobody counts by turns.
+// some tiles have fewer slabs no consumer counts by turns.
 bool break_own_slabs(Program *program) {
   const Var *turn = turn_of(program);
   if (!turn || program->persistent.before || !program_buffer(program, ROLE_ORDER)) return false;

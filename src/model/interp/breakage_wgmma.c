@@ -96,8 +96,8 @@ bool break_trans_off(Program *program) { return breakage_change_each(program, tu
 
 // ---- order --------------------------------------------------------------------------------------
 
-// Puts the wait that stands behind the loop over slabs at the end of its list, behind the stores.
-// A wait inside of the loop is also that of the slot, which release_early is about.
+// Puts the wait that stands behind the loop over slabs at the end of its list, behind the stores. A
+// wait inside of the loop also guards the slot; release_early is about that one.
 bool break_sums_early(Program *program) {
   Stmt *k_o = program_slab_loop(program), **link = k_o ? &k_o->next : NULL;
   while (link && *link && !stmt_is_op(*link, OP_WG_WAIT)) link = &(*link)->next;

@@ -1,14 +1,14 @@
 // Running a program: kernels in order, blocks one at a time, warps from barrier to barrier.
 //
-// Requires nothing of the program: what is wrong with it becomes a finding, never a crash. The
-// machine is built once and may run many times; epochs only grow, so nothing is cleared between
-// runs. Worked example, 3 warps and two barriers, a seed that draws 2 0 1 and then 1 2 0:
+// Requires nothing of the program: a fault in it becomes a finding, never a crash. The machine is
+// built once and may run many times; epochs only grow, so nothing is cleared between runs. Worked
+// example, 3 warps and two barriers, a seed that draws 2 0 1 and then 1 2 0:
 //
 //   warp 2 ──► barrier   warp 0 ──► barrier   warp 1 ──► barrier      epoch 5 → 6
 //   warp 1 ──► barrier   warp 2 ──► barrier   warp 0 ──► end          deadlock: 1 and 2 wait for 0
 //
-// A warp runs as far as it can before the next one starts, which is the most unfair legal schedule;
-// what goes wrong under any other is found by happens-before (interp_shadow.c).
+// A warp runs as far as it can before the next one starts, which is the most unfair legal schedule.
+// Happens-before finds the faults of every other schedule (interp_shadow.c).
 #include "model/interp/interp.h"
 
 #include <math.h>
@@ -169,8 +169,8 @@ void interp_tell_list(Machine *m, const bool *takes_part) {
     if (takes_part[i]) set_scalar(m, &m->warp[i], m->program->persistent.list, m->list);
 }
 
-// A block's tiles are bid, bid + grid, bid + 2·grid, …, or those of the list that it has claimed;
-// every other loop counts from 0.
+// A block's tiles are bid, bid + grid, bid + 2·grid, …, or the tiles of the list that it has
+// claimed; every other loop counts from 0.
 static bool is_over_tiles(const Code *code) { return code->stmt->var->tier == TIER_TILE; }
 
 static int64_t end_of(const Warp *w, const Code *code) {
@@ -308,8 +308,8 @@ static void run_cluster(Machine *m, int cluster, bool first_one) {
 
 // ---- one run ------------------------------------------------------------------------------------
 
-// The blocks of a kernel. A persistent one is right with any number of them: one is drawn that
-// gives some block several tiles and, where it can, not all of them as many.
+// The blocks of a kernel. A persistent one is right with any number of them. The number drawn gives
+// some block several tiles and, where it can, different blocks different numbers of tiles.
 static int64_t choose_grid(Machine *m, const Launch *launch) {
   int64_t tiles = launch->n_blocks / launch->cluster;
   if (!launch->tiles || tiles == 1) return tiles;
@@ -318,8 +318,8 @@ static int64_t choose_grid(Machine *m, const Launch *launch) {
   return tiles % grid == 0 && grid > 2 ? grid - 1 : grid;
 }
 
-// Each launch has as many lists as clusters, of which the last two, at most, may have no
-// tiles where the grid is drawn.
+// Each launch has one list for each cluster. Where the grid is drawn, the last two clusters, at
+// most, may have no tiles.
 static int64_t choose_lists(Machine *m) {
   const Kernel *kernel = &m->program->kernel[m->kernel];
   if (!stmt_find_action(kernel->body, ACTION_CLAIM, ROLE_COUNT)) return m->grid;
@@ -329,7 +329,7 @@ static int64_t choose_lists(Machine *m) {
   return random_between(&m->random, max64(1, m->grid - 2), m->grid);
 }
 
-// All that lies beyond the shared memory that the launch asks for is nobody's.
+// Memory beyond the shared memory that the launch asks for does not belong to the block.
 static void check_asked(Machine *m) {
   const int64_t asked = program_smem_asked(m->program);
   for (int i = 0; m->kernel == m->program->main_kernel && i < m->program->n_buffers; i++) {

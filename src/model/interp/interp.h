@@ -1,8 +1,8 @@
-// The interpreter: runs any program on the CPU and says what is wrong with it.
+// The interpreter: runs any program on the CPU and names the faults in it.
 //
-// It is the oracle of everything else: a program is right when what it computes here equals a plain
-// float64 triple loop and nothing below was found. Kernels run one after the other, blocks in an
-// order drawn from the seed, warps of a block one at a time as far as each can go, 32 lanes
+// It is the oracle of everything else: a program is right when its result here equals a plain
+// float64 triple loop and no check below found a fault. Kernels run one after the other, blocks in
+// an order drawn from the seed, warps of a block one at a time as far as each can go, 32 lanes
 // together. Races do not depend on that order: they are found by happens-before.
 //
 //   InterpOptions options = {.seed = 1};
@@ -57,7 +57,7 @@ typedef enum FindingKind {
 const char *finding_name(FindingKind kind);
 const char *finding_help(FindingKind kind);
 
-// The party of a finding: a thread of a block, at a statement. thread -1: nobody in particular.
+// The party of a finding: a thread of a block, at a statement. thread -1: no particular one.
 typedef struct FindingParty {
   const Stmt *stmt;  // NULL: no statement
   int block, thread;
@@ -90,7 +90,7 @@ typedef struct InterpTrace {
 // Holds what happens in one block, event after event, in the first run: an operation that a warp
 // has executed, or a box that has landed. A wait is seen when it is over.
 typedef struct InterpSeen {
-  int warp;  // -1: nobody's, a box has landed
+  int warp;  // -1: of no warp, a box has landed
   const Stmt *stmt;
   const Buffer *mbarrier;  // that it acts on or counts at; NULL: none
   int at;
@@ -109,13 +109,13 @@ typedef struct InterpOptions {
   InterpAsync async;   // interpret() only; the others run both
   const float *a, *b;  // M×K and K×N, as they lie in memory, rounded to their type on the way in;
                        // NULL: small whole numbers made from the seed
-  const float *v;      // of attention, whose a and b are Q and K, head after head
+  const float *v;      // of attention, where a and b are Q and K, head after head
   const float *scale[2];  // factors of a block-scaled A and B: M×S and N×S
   int max_findings;       // 0: 16; more are counted, not kept
   int64_t step_limit;     // warp-steps before FINDING_TOO_LONG; 0: 2^31
   int runs;               // interpret_check: seeds tried; 0: 2
-  bool stop_at_first;     // end at the first finding: for those who only ask whether there is one
-  InterpTrace *trace;     // NULL: nobody is looked at
+  bool stop_at_first;  // end at the first finding: for callers that only ask whether there is one
+  InterpTrace *trace;  // NULL: no thread is followed
   const InterpWatch *watch;  // NULL: no block is
   int64_t
       grid;  // clusters (blocks) of a persistent kernel; 0: drawn from the seed, fewer than tiles
@@ -182,8 +182,8 @@ typedef struct InterpCheck {
 // accumulators.
 InterpCheck interpret_check(Arena *arena, const Program *program, const InterpOptions *options);
 
-// Tells what is worst of what was found; NULL: nothing was. The table of findings begins with that,
-// and a missing wait is a race that knows its cause.
+// Returns the gravest finding; NULL: there is none. The table of findings begins with it, and a
+// missing wait is a race that knows its cause.
 const Finding *interp_gravest(const InterpCheck *check);
 
 // The same, and moreover the naive program is run by the interpreter and must agree: it proves the

@@ -228,7 +228,8 @@ static void find_remote_read(Stmt *stmt, int depth, void *context) {
   if (op->src.rank || op->src2.rank || pair) *(bool *)context = true;
 }
 
-// Reads of a block's memory by its own warps are kept, or where others read it too those of all.
+// Counts the warps with reads that are kept: a block's own warps, or all warps where others read
+// too.
 static int count_readers(const Machine *m) {
   int64_t warps = 1;
   bool remote = false;

@@ -1,20 +1,20 @@
 // Boxes on their way from shared to global memory, and the bulk groups of the thread that sent
 // them.
 //
-// PTX ISA, cp.async.bulk.wait_group: groups are each thread's own; with .read the wait is over when
+// PTX ISA, cp.async.bulk.wait_group: groups are each thread's own. With .read the wait is over when
 // their sources have been read, without it when their writes are made, too. Early, a box is read
-// and written when it is sent; late, it is read when its thread waits for that, and written when it
-// waits for the whole: both ends are legal for the hardware. Worked example, one group of two
-// boxes:
+// and written when it is sent. Late, it is read when its thread waits for the read, and written
+// when its thread waits for the whole box. Both ends are legal for the hardware. Worked example,
+// one group of two boxes:
 //
 //   send, send        their elements may be read from now on, and cells of C be written
 //   commit            group 0 of this thread is closed
-//   read, at most 0   all elements are read: who knows of this wait may write there again
+//   read, at most 0   all elements are read: a thread that knows of this wait may write there again
 //   wait, at most 0   all cells are written
 //
-// Whoever writes where an unread box lies is unordered with it, the thread that sent it included.
-// A block may end with boxes that are read and not written yet; not with unread ones, whose memory
-// the next block takes.
+// A write where an unread box lies is unordered with the box, even by the thread that sent it. A
+// block may end with boxes that are read and not written yet. It may not end with unread ones: the
+// next block takes their memory.
 #include <string.h>
 
 #include "model/interp/interp_machine.h"

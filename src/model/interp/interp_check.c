@@ -110,7 +110,7 @@ static const float *factors(Arena *arena, const Problem *problem, uint64_t seed,
 }
 
 // For a split product: ±1 in every element, and in 32 places along K, in A or in B by turns, a
-// number that has as many parts as the split cuts. So every part of an element is multiplied by 1,
+// number with one part for each part of the split. So every part of an element is multiplied by 1,
 // and each sum stays below 2^24. Worked example, three parts of bf16, 8 bits each: 2^18 + 2^9 + 1.
 static const float *parted(Arena *arena, const Problem *problem, uint64_t seed, int which) {
   enum { PLACES = 32 };
@@ -157,8 +157,8 @@ static double *rounded(Arena *arena, DType type, const float *from, int64_t rows
   return to;
 }
 
-// The operand element by element with its factors, in row order: rows and columns in units, of
-// which `along_k` run down the rows of B or along those of A.
+// The operand element by element with its factors, in row order: rows and columns in units.
+// `along_k` of the units run down the rows of B or along the rows of A.
 static const double *scaled(Arena *arena, const Problem *problem, const double *units,
                             const float *scale, bool is_a) {
   const DTypeScale of = dtype_scale(problem->dtype);
@@ -275,8 +275,8 @@ static void compare(const double *c, void *context) {
   }
 }
 
-// How many rows or columns of C a block of the main kernel makes: the weight of its block digit, of
-// the one that counts blocks in a cluster where there are clusters.
+// The number of rows or columns of C that a block of the main kernel makes: the weight of its block
+// digit. Where there are clusters, it is the digit that counts blocks in a cluster.
 static int64_t block_tile(const Axis *axis) {
   int64_t tile = 0;
   for (int i = 0; i < axis->n_digits; i++) {

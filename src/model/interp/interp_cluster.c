@@ -1,10 +1,10 @@
-// Blocks that run together, because some of them reach what others have.
+// Blocks that run together, because some of them reach the memory of others.
 //
 // Each block of a cluster has shared memory, mbarriers and a share of the register file of its own
-// (BlockState); their warps are warps of one machine, and what comes before what is a question of
-// clocks as within a block. `interp_at_rank` puts a block at hand: Machine.memory is then its own.
+// (BlockState). Their warps are warps of one machine, and clocks give the order of events as within
+// a block. `interp_at_rank` puts a block at hand: Machine.memory is then its own.
 //
-// When a block may be reached by others is order/order_cluster.h's to say.
+// order/order_cluster.h says when other blocks may reach a block.
 #include "model/interp/interp_machine.h"
 #include "model/ir/op.h"
 #include "model/ir/program.h"

@@ -124,7 +124,7 @@ typedef struct EarlyLet {
 typedef struct KernelCode {
   Launch launch;
   const char *name;
-  int cluster;  // blocks that run together: those of a cluster where any reaches another, else 1
+  int cluster;  // blocks that run together: all of a cluster where any reaches another, else 1
   int n_codes, n_slots, n_early;
   Code *code;
   Slot *slot;
@@ -136,9 +136,9 @@ typedef struct KernelCode {
 // NULL when the kernel is larger than a run can name (FINDING_TOO_LARGE).
 const KernelCode *interp_compile(Arena *arena, const Program *program, int kernel);
 
-// ---- what is remembered of accesses ------------------------------------------------------------
+// ---- the record of accesses ---------------------------------------------------------------------
 
-// One access; interp_order.c and interp_shadow.c work on what is remembered. `block` counts
+// One access; interp_order.c and interp_shadow.c work on the record of them. `block` counts
 // clusters where blocks run together, `thread` the threads of all of its blocks. Epochs count
 // barriers, arrivals at mbarriers and landings: they grow through the whole life of a machine, over
 // blocks, kernels and runs, so nothing is ever cleared.
@@ -161,10 +161,10 @@ typedef struct Recent {
   Touch latest, other;
 } Recent;
 
-// Each warp's latest reads of the shared memory of a block, by granule: what a warp reads one after
-// the other lies side by side. Of so many granules together the newest epoch in which a warp read
-// any says in one look, nearly always, that all of them are over; of reads through the async proxy
-// no fence need know.
+// Each warp's latest reads of the shared memory of a block, by granule: reads that a warp makes one
+// after the other lie side by side. READS_TOGETHER granules share one number, the newest epoch in
+// which a warp read any of them. One look at it says, nearly always, that all these reads are over.
+// A fence need not know of reads through the async proxy.
 enum { READS_TOGETHER = 64 };
 typedef struct NewestRead {
   uint32_t any, to_fence;
@@ -182,8 +182,9 @@ typedef struct Mbar {
   bool released;  // a fence of the thread that initialised it stands behind that
 } Mbar;
 
-// Elements are bytes, as their type has them. Shared buffers are windows of one memory whose shadow
-// is kept by granule, the smallest element of any of them, so that two that overlap are seen to.
+// Elements are bytes, as their type has them. Shared buffers are windows of one memory. Its shadow
+// is kept by granule, the smallest element of any of them, so that overlaps of two buffers are
+// seen.
 typedef struct Memory {
   const Buffer *buffer;
   DType type;

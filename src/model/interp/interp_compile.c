@@ -9,8 +9,8 @@
 //   = 2112·(k_o % 2) + 132·k_i + j   uniform: three scalar terms
 //   + 8·m_t                          slot: a vector of 32 numbers made when the block starts
 //
-// so executing the access costs three multiplications and one vector addition. The numbers are
-// those of access_offset(), the program's one address truth: only the order of summation differs.
+// So executing the access costs three multiplications and one vector addition. The numbers come
+// from access_offset(), the program's one address truth: only the order of summation differs.
 //
 // Requires: hardware loops outermost (kernel_launch). An operation that cannot run (operands of a
 // wrong kind, a register index that differs between lanes) sets the row's `fault`, which is
@@ -219,8 +219,8 @@ static const Condition *compile_condition(Compiler *c, const Expr *expr, int *n)
 
 // ---- operands -----------------------------------------------------------------------------------
 
-// The dimension along which a wide access runs: the last one whose elements are neighbours. In a
-// slab of [256][1] without a pad that is the first.
+// The dimension along which a wide access runs: the last one with neighbours as elements. In a slab
+// of [256][1] without a pad it is the first.
 static int run_dimension(const Buffer *buffer) {
   for (int d = buffer->rank - 1; d >= 0; d--)
     if (buffer->dim[d] > 1 && buffer->stride[d] == 1) return d;
@@ -308,7 +308,7 @@ static const char *move_fault(Compiler *c, const Op *op) {
                       least == 4 ? "4, 8 or 16" : "1, 2, 4, 8 or 16");
 }
 
-// Registers that only take part in arithmetic are as many as one likes.
+// An operation that only computes may take any number of registers.
 static const char *width_fault(Compiler *c, const Op *op) {
   const OpFacts *facts = op_facts(op->kind);
   bool by_element = facts->dst.written && facts->dst.unit == UNIT_ELEMENT;

@@ -1,20 +1,20 @@
-// Inside the interpreter: what a run keeps, and what its files ask of each other.
+// Inside the interpreter: the state of a run, and the functions that its files share.
 //
-// Included by interp*.c and the families' files in model/ops only. How a kernel looks once it is
-// compiled, and what is remembered of memory: interp_code.h.
+// Included by interp*.c and the families' files in model/ops only. interp_code.h has the compiled
+// form of a kernel, and the record of memory.
 #pragma once
 #include "model/interp/interp_code.h"
 #include "model/ir/buffer.h"
 #include "model/words/formats.h"
 
 enum { INTERP_THREADS_MAX = 1024, IF_DEPTH_MAX = 64 };
-// Agents carry out copies by TMA and are counted behind the warps, so many for each block of a
+// Agents carry out copies by TMA. They count behind the warps, INTERP_AGENTS for each block of a
 // cluster: one for each mbarrier that copies count at, because copies have no order but the one
 // that their own mbarriers make. Programs with more mbarriers share agents; then the interpreter
-// may take an order for granted that does not exist. Behind them stands, where a program multiplies
-// in tensor memory, each warp's share of the tensor core: what it has asked for is done in that
-// order and in nobody else's. The last of all is nobody: it reads what boxes
-// on their way to C lie in, and no one is ever ordered with it.
+// may assume an order that does not exist. Behind the agents, where a program multiplies in tensor
+// memory, stands each warp's share of the tensor core: it works in the order in which its warp
+// asked, and has no order with other shares. The last party is no thread: it reads the memory of
+// boxes on their way to C, and nothing is ever ordered with it.
 enum { INTERP_AGENTS = 8, INTERP_WARPS_MAX = CLUSTER_MAX * INTERP_THREADS_MAX / LANES };
 // The number of the cluster's barrier, behind those of a block.
 enum { INTERP_CLUSTER_BARRIER = BLOCK_BARRIERS };
@@ -83,9 +83,9 @@ typedef struct TensorWork {
   bool commits, copies, begins;  // the sums
   int64_t corner[2];             // of its tiles
   int64_t index[2][RANK_MAX];
-  int column;          // of what is written
-  int64_t factors[2];  // where those of A and B begin, in bytes of their buffers
-  uint32_t ranks;      // COMMIT: whose mbarrier
+  int column;          // of the result
+  int64_t factors[2];  // where the factors of A and B begin, in bytes of their buffers
+  uint32_t ranks;      // COMMIT: the blocks with the mbarrier
   int64_t at;          // which
   uint32_t epoch;      // what was issued before
   uint32_t *known;     // what its thread knew by then: a clock
@@ -106,12 +106,12 @@ typedef struct TensorMove {
 typedef struct TensorMoves {
   int n, capacity;
   TensorMove *move;
-  uint8_t *busy;  // by register row: a tcgen05.ld brings it, and nobody has read it since
+  uint8_t *busy;  // by register row: a tcgen05.ld brings it, and no read has come since
 } TensorMoves;
 
 typedef struct Machine Machine;
 
-// A copy by TMA that has not landed, and what is to do when it does.
+// A copy by TMA that has not landed, and the work to do when it lands.
 typedef struct BoxCopy BoxCopy;
 struct BoxCopy {
   int code;
@@ -204,9 +204,9 @@ struct Machine {
   int rank, block;                   // the block at hand
   BlockState *own;                   // what it has of its own,
   Memory *memory;                    // and the memory that it reaches
-  int first_reader;                  // the warp whose reads are kept first of that memory
+  int first_reader;                  // the first warp with reads kept of that memory
   int64_t grid;       // clusters of the kernel at hand, which without clusters are its blocks
-  int64_t lists;      // the lists of its tiles: as many, or fewer where clusters claim them
+  int64_t lists;      // the lists of its tiles: one a cluster, or fewer where clusters claim them
   uint32_t *claimed;  // [max_clusters] epochs; they stay from one launch to the next
   uint32_t *claimed_before;  // the same when the launch began
   uint32_t launches;         // so far
@@ -224,7 +224,7 @@ struct Machine {
   uint32_t *knows;     // [n_clocks]
   OrderMoves *moves;   // [max_warps] of tensor memory
   uint32_t *scratch;   // a clock
-  int n_readers;       // warps whose reads of an element are kept
+  int n_readers;       // warps with reads of an element kept
   int first_tensor;    // the clock of the first warp's share of the tensor core; 0: there is none
   bool has_tmem;       // … which has memory of its own
   OrderCluster *life;  // of the blocks that run together
@@ -241,8 +241,8 @@ struct Machine {
 Machine *interp_build(Arena *arena, const Program *program, const InterpOptions *options);
 
 // `runs` runs with different orders, each at both async extremes where the program has asynchronous
-// copies. Findings are merged; C and the counts are those of the first run, and `finished` holds
-// only if every run did. `visit`, if there is one, gets C after each run that finished.
+// copies. Findings are merged; C and the counts come from the first run, and `finished` holds only
+// if every run did. `visit`, if there is one, gets C after each run that finished.
 typedef void InterpVisit(const double *c, void *context);
 const InterpResult *interp_run_all(Arena *arena, const Program *program,
                                    const InterpOptions *options, InterpVisit *visit, void *context);
@@ -260,13 +260,13 @@ typedef struct OpMachine {
   void (*run)(Machine *machine, Warp *warp, const Code *code);
   // Why it cannot run, beyond what its facts say; NULL: nothing is wrong. The member may be NULL.
   const char *(*fault)(Arena *arena, const Program *program, const Code *code);
-  // Elements that an operand takes (C stands for the destination, A and B for the sources); NULL:
-  // as many as the operation is wide.
+  // The number of elements that an operand takes (C stands for the destination, A and B for the
+  // sources); NULL: the operation's width.
   int (*width)(const Op *op, AtomOperand operand);
-  // Prepares what the operation wants to have at hand whenever it runs; NULL: nothing.
+  // Prepares data that the operation needs whenever it runs; NULL: none.
   void (*prepare)(Arena *arena, const Program *program, Code *code);
-  // A warp that has to wait stands before it (WARP_ASLEEP): may it go on? And, where nobody goes on
-  // any more, for what it waits. NULL: the operation never waits.
+  // A warp that has to wait stands before it (WARP_ASLEEP): may it go on? And, where no warp goes
+  // on any more, the thing it waits for. NULL: the operation never waits.
   bool (*may_go_on)(const Machine *machine, const Warp *warp, const Code *code);
   void (*report_stuck)(Machine *machine, const Warp *warp, const Code *code);
 } OpMachine;
@@ -315,7 +315,7 @@ static inline void mark_written(Warp *w, const Registers *to, int j) {
   w->written[to->first + j * to->rows] |= w->active;
 }
 
-// The queues of all warps as a block starts, and what is left when one ends (interp_tensor.c).
+// The queues of all warps as a block starts, and the work left when one ends (interp_tensor.c).
 void tensor_start(const Machine *m, Warp *w);
 void tensor_end(Machine *m, Warp *w);
 void tensor_compare_warps(Machine *m);
@@ -370,12 +370,12 @@ int interp_rank_of(const Machine *machine, int thread);
 // Blocks start; the threads of some warps have met, perhaps all: a new epoch begins.
 void interp_join_none(Machine *machine);
 void interp_join(Machine *machine, const bool *takes_part);
-// Those who have met the warp that claimed a list for their cluster know its number (interp.c).
+// Warps that have met the warp that claimed a list for their cluster know its number (interp.c).
 void interp_tell_list(Machine *machine, const bool *takes_part);
 // A copy of a clock, good until the next one is made.
 uint32_t *interp_copy_clock(Machine *machine, const uint32_t *from);
 static inline bool warp_is_whole(const Warp *warp) { return !(warp->alive & ~warp->active); }
-// The active lanes join what is handed to them.
+// The active lanes join the clock that is handed to them.
 void interp_learn(Machine *machine, const Warp *warp, const uint32_t *from);
 // fence.proxy.async, tcgen05.fence::before_thread_sync and ::after_thread_sync.
 void interp_fence(Machine *machine, const Warp *warp);
@@ -391,7 +391,7 @@ void interp_at_rank(Machine *machine, int rank);
 // A warp reaches for what another block of its cluster has: that block must have begun, and must
 // not end before it knows.
 void interp_reach_rank(Machine *machine, const Warp *warp, const Code *code, int rank);
-// The same for a copy that it asks for, of whose end the mbarrier there tells.
+// The same for a copy that it asks for; the mbarrier there tells of its end.
 void interp_ask_rank(Machine *machine, const Warp *warp, const Code *code, int rank);
 // Reports, when all blocks have ended, which of them may have ended too early for others.
 void interp_check_exits(Machine *machine);
@@ -421,7 +421,7 @@ void mbar_end_phase(Machine *machine, const Code *code, Mbar *bar);
 // Reports an operation that one thread should do and several lanes reach: it is done once for each
 // of them.
 void mbar_check_alone(Machine *machine, const Warp *warp, const Code *code);
-// A fault of operations whose operands must be at one place for the whole warp.
+// A fault of operations with operands that must be at one place for the whole warp.
 bool operand_is_uniform(const Operand *operand);
 const char *mbar_place_fault(Arena *arena, const Program *program, const Code *code);
 
@@ -429,8 +429,8 @@ const char *mbar_place_fault(Arena *arena, const Program *program, const Code *c
 bool interp_wake(Machine *machine);
 bool interp_land_one(Machine *machine);
 BoxCopy *interp_new_box(Machine *machine);
-// Reports, at the end of a block, the copies still under way; and, when no warp can go on, who
-// waits for what.
+// Reports, at the end of a block, the copies still under way; and, when no warp can go on, the wait
+// of each warp.
 void interp_abandon_boxes(Machine *machine);
 void interp_report_stuck(Machine *machine);
 
@@ -441,7 +441,7 @@ void interp_report_stuck(Machine *machine);
 void bulk_send(Machine *machine, Warp *warp, const Code *code);
 void bulk_commit(Machine *machine, Warp *warp);
 void bulk_wait(Machine *machine, Warp *warp, const Code *code, bool until_read);
-// The end of a warp: what is unread is reported, for the memory is somebody else's now.
+// The end of a warp: unread boxes are reported, for the memory belongs to another block now.
 void bulk_end(Machine *machine, Warp *warp);
 
 // ---- tensor memory (interp_tmem.c) --------------------------------------------------------------
@@ -449,7 +449,7 @@ void bulk_end(Machine *machine, Warp *warp);
 // Columns of some quarters of the lanes, of the block at hand.
 typedef struct TensorReach {
   int first_quarter, n_quarters, column, n;
-  const Buffer *buffer;  // whose columns they are
+  const Buffer *buffer;  // the buffer with the columns
 } TensorReach;
 
 bool tmem_is_used(const Program *program);
@@ -468,14 +468,14 @@ bool tmem_has(Machine *machine, const Warp *warp, const Code *code, const Buffer
 // An access of these columns by `who`, asked for by `now`. False: nothing is there to read.
 bool tmem_read(Machine *machine, const Warp *warp, const Code *code, const TensorReach *reach,
                const Touch *now, uint16_t who);
-// The tensor core multiplies by what is there, which keeps the next copy of factors away.
+// The tensor core reads these factors for a product, which keeps the next copy of factors away.
 void tmem_multiplied(Machine *machine, const TensorReach *reach, const Touch *now, uint16_t who);
 void tmem_write(Machine *machine, const Warp *warp, const Code *code, const TensorReach *reach,
                 const Touch *now, uint16_t who);
 // Columns are given back: whatever was done to them must be known to be over.
 void tmem_release(Machine *machine, const Warp *warp, const Code *code);
 
-// The columns of a tcgen05.ld or st; those of a tcgen05.ld come into its registers, once.
+// The columns of a tcgen05.ld or st; tcgen05.ld brings its columns into its registers, once.
 TensorReach tmem_reach_of(const Machine *machine, const Warp *warp, const TensorMove *move);
 void tmem_bring(const Machine *machine, const Warp *warp, TensorMove *move);
 // Registers are read or written. A read waits for what a tcgen05.ld brings by itself, a write does
@@ -512,12 +512,12 @@ void shadow_ask(Machine *machine, const Memory *memory, int64_t at, const Touch 
 // A copy by TMA has arrived, `now` is the agent's.
 void shadow_land(const Memory *memory, int64_t at, const Touch *now);
 // A copy by TMA is asked for, which will read there: false where there is nothing to read. From
-// then on nobody may write there, until `now`, who waited, has read it.
+// then on no thread may write there, until the thread of `now` has waited for the read.
 bool shadow_send(Machine *machine, const Memory *memory, int64_t at, const Touch *now);
 void shadow_sent(const Memory *memory, int64_t at, const Touch *now);
 // Whether `then` is over when `now` happens, both in the same block.
 bool shadow_ordered(const Machine *machine, const Touch *then, const Touch *now);
-// A thread that has not waited for the kernel in front asks for what is there.
+// A thread that has not waited for the kernel in front asks for its data.
 void shadow_check_early(Machine *machine, const Memory *memory, int64_t at, const Touch *now);
 // Whether anything was written there in this run (global) or block (shared).
 bool shadow_is_written(const Machine *machine, const Memory *memory, int64_t at);

@@ -1,13 +1,13 @@
-// Mbarriers, and what is on its way to them. Their phases, and the order that they make, are
-// order/order_mbar.h.
+// Mbarriers, and the copies on their way to them. order/order_mbar.h has their phases, and the
+// order that they make.
 //
-// A copy is issued by one thread and carried out by nobody in particular, "the agent". Early, it
-// lands at once; late, when no warp can go on without it: both ends are legal for the hardware. Its
-// elements are in flight until then, and afterwards written by the agent; who has not waited for
-// the phase in which they landed is not ordered with that (interp_shadow.c). Every mbarrier has an
-// agent of its own: that a slab asked for later has landed says nothing of this one.
+// One thread issues a copy, and no thread carries it out: "the agent" does. Early, it lands at
+// once; late, when no warp can go on without it: both ends are legal for the hardware. Its elements
+// are in flight until then, and afterwards written by the agent. A thread that has not waited for
+// the phase in which they landed is not ordered with that write (interp_shadow.c). Every mbarrier
+// has an agent of its own: the landing of a slab asked for later says nothing of this one.
 //
-// A phase that may come back too soon for somebody (order/order_mbar.h) is a finding:
+// A phase that may come back too soon for some thread (order/order_mbar.h) is a finding:
 //
 //   consumer   wait full 0 · arrive empty · wait full 0 again    the second is not known to be over
 //   producer   wait empty · expect full, TMA                     when phase 1 of full ends
@@ -170,7 +170,7 @@ bool interp_land_one(Machine *m) {
   return true;
 }
 
-// Copies that nobody waited for still write to the shared memory of the block that comes next.
+// Copies without a wait still write to the shared memory of the block that comes next.
 void interp_abandon_boxes(Machine *m) {
   for (int i = 0; i < m->n_boxes && !m->stopped; i++) {
     const Code *code = &m->code->code[m->box[i].code];

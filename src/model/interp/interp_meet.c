@@ -1,14 +1,14 @@
 // Decides which warps go on when every warp of a block has stopped.
 //
-// Warps at a barrier go on when all of them are there that have not ended, or as many as it asks
-// for. Warps before an
-// mbarrier, or before registers that they take, go on when the thing they wait for is there. If no
-// warp can go on, a copy by TMA lands at last: that is as late as it may. If that does not help
-// either, they wait for ever, and the report says who waits for what.
+// Warps at a barrier go on when all warps that have not ended are there, or the number that it asks
+// for. Warps before an mbarrier, or before registers that they take, go on when the thing they wait
+// for is there. If no warp can go on, a copy by TMA lands at last: that is as late as it may. If
+// that does not help either, they wait for ever, and the report says which warp waits for which
+// thing.
 //
 // Worked example, producer and two consumer warps: the producer sleeps before empty[0], the
-// consumers before full[1], whose box has not landed. Nobody can go on, so the box lands; a phase
-// of full[1] ends, the consumers go on and arrive at empty[0], which wakes the producer.
+// consumers before full[1]; its box has not landed. No warp can go on, so the box lands; a phase of
+// full[1] ends, the consumers go on and arrive at empty[0], which wakes the producer.
 #include "base/random.h"
 #include "base/str.h"
 #include "model/interp/interp_machine.h"
@@ -99,9 +99,9 @@ static bool waits_for_cluster(const Warp *w) {
   return w->state == WARP_AT_BARRIER && w->barrier == INTERP_CLUSTER_BARRIER;
 }
 
-// Everybody of the warp's block is at a barrier of the block, but for those who have ended: it
-// waits for "all non-exited threads in the block" (CUDA C++ Programming Guide, compute capability
-// 7.x). An H200 goes on, too: rung roles with breakage block_barrier and one slab, 2026-11-28.
+// Every warp of the block is at a barrier of the block, except the warps that have ended: it waits
+// for "all non-exited threads in the block" (CUDA C++ Programming Guide, compute capability 7.x).
+// An H200 goes on, too: rung roles with breakage block_barrier and one slab, 2026-11-28.
 static bool meet_block(Machine *m, const Warp *w) {
   bool meets[INTERP_WARPS_MAX] = {false};
   int first = w->rank * m->block_warps;
@@ -115,8 +115,8 @@ static bool meet_block(Machine *m, const Warp *w) {
   return true;
 }
 
-// Everybody of all blocks is at the cluster's barrier, but for those who have ended: it does not
-// wait for them (PTX ISA 9.7.13.4).
+// Every warp of all blocks is at the cluster's barrier, except the warps that have ended: it does
+// not wait for them (PTX ISA 9.7.13.4).
 static bool meet_cluster(Machine *m, const Warp *w) {
   bool meets[INTERP_WARPS_MAX] = {false};
   for (int i = 0; i < m->n_warps; i++) {
@@ -127,8 +127,8 @@ static bool meet_cluster(Machine *m, const Warp *w) {
   return true;
 }
 
-// Whether two warps wait at one barrier: it is known by its block, its number and how many it asks
-// for, wherever in the program they stand.
+// Whether two warps wait at one barrier: its block, its number and the number of threads it asks
+// for make it the same, wherever in the program they stand.
 static bool meet_at_one(const Machine *m, const Warp *a, const Warp *b) {
   return a->rank == b->rank && a->barrier == b->barrier &&
          waits_at(m, a)->op.threads == waits_at(m, b)->op.threads;
@@ -136,7 +136,7 @@ static bool meet_at_one(const Machine *m, const Warp *a, const Warp *b) {
 
 // Lets the warps go on that are at the barrier of warp `w`, which asks for some threads only; false
 // when they are not all there. If more are there than it asks for, any of them may have been the
-// first: it is drawn who meets.
+// first: the warps that meet are drawn.
 static bool meet_some(Machine *m, const Warp *w) {
   bool meets[INTERP_WARPS_MAX] = {false};
   int there[INTERP_THREADS_MAX / LANES], n = 0, wanted = (int)(waits_at(m, w)->op.threads / LANES);
@@ -165,8 +165,8 @@ static bool pass_barrier(Machine *m) {
   return false;
 }
 
-// All warps have stopped: those at a barrier go on when all of them are there; if nobody can, a
-// copy lands at last. False at the end, and when everybody waits for ever.
+// All warps have stopped: warps at a barrier go on when all of them are there; if no warp can, a
+// copy lands at last. False at the end, and when every warp waits for ever.
 bool interp_go_on(Machine *m) {
   int first = 0, waiting = count_state(m, WARP_AT_BARRIER, &first);
   int asleep = count_state(m, WARP_ASLEEP, waiting ? &(int){0} : &first);

@@ -47,7 +47,7 @@ void interp_join(Machine *m, const bool *takes_part) {
   if (m->has_clocks) join(m, takes_part);
 }
 
-// The clock of the active lanes alone, from now on apart from that of the others.
+// The clock of the active lanes alone, from now on apart from the clock of the others.
 static uint32_t *interp_clock_of_lanes(Machine *m, const Warp *w) {
   uint32_t *clock = clock_of(m, w->index), *rest = rest_of(m, w->index);
   uint32_t knew = m->knows[w->index];

@@ -114,7 +114,7 @@ static void check_alignment(Machine *m, const Warp *w, const Code *code, const O
   }
 }
 
-// The operand's memory: the own block's, or that of another one of the cluster.
+// The operand's memory: the own block's, or another block's in the cluster.
 static const Memory *memory_of(Machine *m, const Warp *w, const Code *code,
                                const Operand *operand) {
   int id = operand->buffer->id;
@@ -186,8 +186,8 @@ static void tell_touched(Machine *m, const Warp *w, const Code *code, const Oper
   if (w->agent) tmem_touch_registers(m, w, code, operand, &touched, reads);
 }
 
-// Registers are checked as one access: their index is the same in all lanes. What is returned is
-// written once, whole: a copy of what was filled field by field waits for those stores.
+// Registers are checked as one access: their index is the same in all lanes. The result is written
+// once, whole: a copy of a struct that was filled field by field waits for those stores.
 static Registers touch_registers(Machine *m, const Warp *w, const Code *code,
                                  const Operand *operand, bool reads) {
   const Memory *memory = &m->memory[operand->buffer->id];

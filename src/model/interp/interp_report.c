@@ -1,4 +1,4 @@
-// Findings in words: who did what to which element, at which statements, where.
+// Findings in words: the parties, their accesses to the element, the statements and the place.
 //
 // The same fault usually happens at thousands of elements. A finding is therefore kept once for
 // each kind, kernel and pair of statements (in either order) and buffer; the first occurrence is

@@ -1,24 +1,25 @@
-// Races by happens-before: what is remembered of every element, and what conflicts with what.
+// Races by happens-before: the record of every element, and the accesses that conflict with it.
 //
 // A block's barriers cut its time into epochs. Two accesses of different threads are ordered when a
-// barrier lies between them, that is when their epochs differ; threads of different blocks are not
-// ordered within a kernel; kernels are. So each access is compared with what the element remembers,
-// and a race is found whichever of the two the schedule happened to run first. Worked example, the
+// barrier lies between them, so their epochs differ; threads of different blocks are not ordered
+// within a kernel; kernels are. So each access is compared with the record of the element, and a
+// race is found whichever of the two the schedule happened to run first. Worked example, the
 // barrier after the stores left out:
 //
 //   epoch 7   warp 0 lane 1 stores A_s[0, 3, 5]        write = {7, thread 1}
 //   epoch 7   warp 2 lane 5 loads it                   7 == 7 and 69 != 1: race
 //   or the load comes first: read = {7, thread 69}, and the store finds 7 == 7 and 1 != 69.
 //
-// A copy in flight is a write that its own thread is not ordered with either, until it waits; then
-// it counts as a write of that thread in the epoch of the wait, so others still need a barrier.
+// A copy in flight is a write, and its own thread is not ordered with it either, until it waits.
+// Then it counts as a write of that thread in the epoch of the wait, so others still need a
+// barrier.
 //
-// An element of a shared buffer may be several granules (interp_code.h); each has a shadow of
-// its own, and what is said below of "an element" is done to every one of them.
+// An element of a shared buffer may be several granules (interp_code.h). Each has a shadow of its
+// own, and everything said below of "an element" is done to every one of them.
 //
-// unordered() is the only place that knows what an order is. Barriers that fewer than all threads
-// meet make it a question of vector clocks (interp_mbarrier.c): which epochs of the other's warp
-// are known to this one.
+// unordered() is the only place that knows an order. With barriers that fewer than all threads
+// meet, the order is a question of vector clocks (interp_mbarrier.c): which epochs of the other's
+// warp are known to this one.
 #include "model/interp/interp_machine.h"
 #include "model/ir/op.h"
 
@@ -156,7 +157,7 @@ static bool reads_are_over(const Machine *machine, const Memory *memory, int64_t
   return true;
 }
 
-// The latest atomic adds; NULL where there are none: nobody adds atomically to shared memory.
+// The latest atomic adds; NULL where there are none: no thread adds atomically to shared memory.
 static inline Recent *adds_of(const Memory *memory, const Shadow *shadow) {
   return memory->add ? &memory->add[shadow - memory->shadow] : NULL;
 }
@@ -196,7 +197,7 @@ static void read_against_all(Machine *machine, const Memory *memory, const Shado
 }
 
 // Most of a run's time goes by here, so the usual case is decided first: the last write is ordered
-// and nobody adds atomically.
+// and there are no atomic adds.
 static inline bool read_granule(Machine *machine, const Memory *memory, Shadow *shadow,
                                 const Touch *now) {
   if (machine->is_early) against_kernel_before(machine, memory, shadow, now);
@@ -246,7 +247,7 @@ bool shadow_read_by(Machine *machine, const Memory *memory, int64_t at, const To
   return written;
 }
 
-// The latest read of it by a box on its way to global memory; NULL where nobody keeps them.
+// The latest read of it by a box on its way to global memory; NULL where these are not kept.
 static inline Touch *stored_of(const Memory *memory, const Shadow *shadow) {
   return memory->stored ? &memory->stored[shadow - memory->shadow] : NULL;
 }

@@ -1,10 +1,10 @@
-// Tensor memory: who has how much of it, and in which order it is reached.
+// Tensor memory: the columns that each block has, and the order in which they are reached.
 //
-// A block has the columns that a warp of it has allocated, all 128 lanes of them, until it gives
-// them back. The tensor core works behind the thread that asks: each warp has a queue, first in,
-// first out, which is a reader and writer of its own (tmem_agent). Early, it is carried out at
-// once; late, when no warp can go on without it: both ends are legal. What is missing between two
-// accesses is order/order_tensor.h's to say.
+// A block has the columns that one of its warps has allocated, all 128 lanes of them, until it
+// gives them back. The tensor core works behind the thread that asks: each warp has a queue, first
+// in, first out, which is a reader and writer of its own (tmem_agent). Early, it is carried out at
+// once; late, when no warp can go on without it: both ends are legal. order/order_tensor.h says
+// which order is missing between two accesses.
 #include <string.h>
 
 #include "base/random.h"
@@ -35,7 +35,7 @@ void tmem_start(Machine *m, Warp *w) {
   if (w->place == 0) m->own->tensor.gave_up = false;
 }
 
-// A load that nobody waits for is in the way of what comes over its columns, and is reported there.
+// A load without a wait is in the way of the next access to its columns, and is reported there.
 void tmem_end_warp(Machine *m, Warp *w) {
   if (w->stores->n == 0) return;
   const Stmt *stmt = m->code->code[w->stores->move[0].code].stmt;

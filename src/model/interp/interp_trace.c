@@ -1,11 +1,11 @@
-// One thread looked at while it runs: its statements in order, with the values that it saw.
+// One thread followed while it runs: its statements in order, with the values that it saw.
 //
 //   stmt  14  k_o = 0
 //   stmt  16  r_a[c_a] = load A[m_b * 32 + tid / 8, k_o * 8 + tid % 8]   A[0, 5] is 3; r_a[0] = 3
 //
-// All that is read is looked up before the statement runs ("is"), what it wrote afterwards ("=").
-// The indices are those of the access, evaluated for this one lane; a copy in the background shows
-// what its destination holds until it lands.
+// Every value that is read is looked up before the statement runs ("is"); its result is looked up
+// afterwards ("="). The indices come from the access, evaluated for this one lane. A copy in the
+// background shows the old values of its destination until it lands.
 #include "model/interp/interp_machine.h"
 #include "model/ir/notation/print_op.h"
 #include "model/ir/op.h"
@@ -96,7 +96,7 @@ static void add_values(const Seen *s, Str *out, const Memory *memory, int64_t at
   if (width > VALUES_MAX) str_add(out, " …");
 }
 
-// "A[0, 5] is 3"; `word` stands between the place and what is there.
+// "A[0, 5] is 3"; `word` stands between the place and the value there.
 static void add_access(const Seen *s, Str *out, const Access *access, const Operand *operand,
                        const char *word) {
   if (!access->buffer) return;
@@ -160,8 +160,8 @@ static void end_if(Machine *m, const Warp *w, const Code *code) {
   add_line(m, code, words.text, w->active >> lane_of(m) & 1 ? "yes" : "no");
 }
 
-// Does the code say anything? The ends of loops and conditions do not, nor do unrolled loops, whose
-// variables are seen in the indices.
+// Whether the trace tells this code. The ends of loops and conditions say nothing. Unrolled loops
+// do not either: the indices show their variables.
 static bool is_told(const Machine *m, const Warp *w, const Code *code) {
   switch (code->kind) {
     case CODE_OP:

@@ -4,14 +4,14 @@
 //   while (load_places_try(places, 0, LOAD_ANYWHERE)) …    one run each
 //   places->copy[0].place[7].text                          "race on K_s[6, 0]: warp 3 …"
 //
-// A copy is what is asked for together: statements side by side in the body of the loop that do
-// nothing but copy into shared memory in the background, the guard, the fence and the commit among
-// them. Lines are the other statements of the body. Place p is in front of line p, behind all
-// copies that stand there; the last one is the end of the body.
+// A copy is a group asked for together: statements side by side in the body of the loop that only
+// copy into shared memory in the background, the guard, the fence and the commit among them. Lines
+// are the other statements of the body. Place p is in front of line p, behind all copies that stand
+// there; the last one is the end of the body.
 //
 // Worked example, attention with EAGER_KV: V is safe from behind the first barrier, where all have
-// read the last block's, up to the wait in front of the second; the next block's K from behind the
-// second barrier to the end of the body, for the wait that it needs is that of the next turn.
+// read the last block's, up to the wait in front of the second. The next block's K is safe from
+// behind the second barrier to the end of the body: it needs the wait of the next turn.
 #pragma once
 #include "model/ir/names.h"
 
@@ -21,13 +21,13 @@ typedef enum LoadVerdict { LOAD_UNTRIED, LOAD_SAFE, LOAD_UNSAFE } LoadVerdict;
 
 typedef struct LoadPlace {
   LoadVerdict verdict;
-  const char *text;  // UNSAFE: the gravest finding, or how many cells of C are wrong
+  const char *text;  // UNSAFE: the gravest finding, or the number of wrong cells of C
   int meets;         // UNSAFE: the line that the finding is about besides the copy; -1: none
 } LoadPlace;
 
 typedef struct LoadCopy {
   const char *slabs;  // "V_s", "A_s, B_s"
-  int begin, n;       // its statements, of all those of the body
+  int begin, n;       // its statements, among all of the body
   int at;             // the place where it stands
   LoadPlace place[LOAD_LINES_MAX + 1];
 } LoadCopy;

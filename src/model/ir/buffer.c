@@ -1,4 +1,4 @@
-// Buffers: what they are for, how many bytes they have, and where in them an access goes.
+// Buffers: their use, their bytes, and the place of an access in them.
 //
 // The offset of an access is said here and nowhere else: index times stride, pads behind runs, and
 // the swizzle over all of it. Worked example, A_s[m, k] of 128 x 64 f16 under Swizzle<3, 4, 3>:

@@ -25,18 +25,18 @@ typedef struct Buffer {
   int swizzle_base, swizzle_shift;  // M, S: bits [M, M+B) ^= bits [M+S, M+S+B)
   int n_xor;                        // a slab's typed layout, as terms of a linear map over bits
   XorTerm xor_term[XOR_TERMS_MAX];
-  bool transposed;  // a slab whose rows and columns are stored the other way round
-  int64_t panel;  // a slab cut into panels of so many columns, [panels][rows][panel]; 0 = one piece
-  int64_t run, run_pad;  // rows of a slab in runs of so many columns, each with a pad; 0 = no runs
+  bool transposed;       // a slab stored with its rows and columns the other way round
+  int64_t panel;         // columns of a panel of a slab, [panels][rows][panel]; 0 = one piece
+  int64_t run, run_pad;  // columns of a run of a slab's rows, each run with a pad; 0 = no runs
   int64_t offset_bytes;  // SHARED: where it starts in the block's shared memory
   int column;            // TENSOR: its first column, counted from where the allocation begins
 } Buffer;
 
 int64_t buffer_elements(const Buffer *buffer);  // pads included
-// The strides of rows that follow each other, each with so many elements behind it; of tensor
-// memory its lanes are 512 columns apart.
+// The strides of rows that follow each other, each with `row_pad` elements behind it; in tensor
+// memory the lanes are 512 columns apart.
 void buffer_plain_strides(const Buffer *buffer, int64_t row_pad, int64_t stride[RANK_MAX]);
-// Elements of one of its columns: 1, or as many as lie in 32 bits.
+// Elements of one of its columns: 1, or the number that fits into 32 bits.
 int64_t buffer_column_elements(const Buffer *tensor);
 bool buffer_is_factors(const Buffer *buffer);  // of SFA or SFB, wherever they are
 int64_t buffer_bytes(const Buffer *buffer);
@@ -56,7 +56,7 @@ bool buffer_is_fragment(const Buffer *buffer);   // values of A or B on their wa
 int buffer_fast_dimension(const Buffer *buffer);
 // For a matrix, or of several one behind the other, the other dimension that counts in each.
 int buffer_slow_dimension(const Buffer *buffer);
-// For matrices one behind the other in a buffer of three dimensions, one of each head: how many (0:
-// it is one matrix), and the element at which the matrix begins that has these indices.
+// For matrices one behind the other in a buffer of three dimensions, one of each head: their number
+// (0: it is one matrix), and the first element of the matrix that has these indices.
 int64_t buffer_matrices(const Buffer *buffer);
 int64_t buffer_matrix_begin(const Buffer *buffer, const int64_t index[]);

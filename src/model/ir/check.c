@@ -1,10 +1,10 @@
-// Checks that the program is sound: what every pass must keep true, told from what the user may ask
-// for.
+// Checks that the program is sound: the rules that every pass must keep, apart from the options
+// that the user may ask for.
 //
-// The ranges that expressions carry decide all of it: shared and register indices lie inside their
-// buffers, wide accesses are aligned, barriers stand where every thread of the block arrives (not
-// under a condition or a loop that depends on the thread, but for those of a role inside it, or of
-// some of its warps), ranks and masks name blocks of the cluster.
+// The ranges that expressions carry decide all of it. Shared and register indices lie inside their
+// buffers. Wide accesses are aligned. Barriers stand where every thread of the block arrives: not
+// under a condition or a loop that depends on the thread, except barriers of a role inside it, or
+// of some of its warps. Ranks and masks name blocks of the cluster.
 #include "model/ir/check.h"
 
 #include "model/ir/buffer.h"
@@ -76,7 +76,7 @@ static void check_barriers(Check *check, const Stmt *list, Reached reach) {
 
 // ---- clusters -----------------------------------------------------------------------------------
 
-// A rank is the blockIdx within its cluster, so no digit of the grid stands below those of ranks.
+// A rank is the blockIdx within its cluster, so no digit of the grid stands below the rank digits.
 static void check_cluster(Check *check, const Kernel *kernel, const Launch *launch) {
   for (int i = 1; i < launch->n_block_digits; i++)
     if (launch->block[i - 1].var->tier == TIER_CLUSTER &&

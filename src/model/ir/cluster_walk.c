@@ -1,9 +1,9 @@
-// Program → visits of its operations by every warp of a cluster: the walk that readings of what
-// CTAs and roles do to each other share.
+// Program → visits of its operations by every warp of a cluster. Readings of the effects that CTAs
+// and roles have on each other share this walk.
 //
-// Worked example, a pair whose warp 8 asks for products: of `if lane == 0: tcgen05.mma` in a loop
-// over 16 slabs, walked for two of them, there is a visit for each rank, slab and k-step, with lane
-// 0, n_lanes 1 and the role that multiplies; the 11 other warps of each CTA do not pass.
+// Worked example, a pair in which warp 8 asks for products: take `if lane == 0: tcgen05.mma` in a
+// loop over 16 slabs, walked for two of them. There is a visit for each rank, slab and k-step, with
+// lane 0, n_lanes 1 and the role that multiplies; the 11 other warps of each CTA do not pass.
 #include "model/ir/cluster_walk.h"
 
 #include "base/whole.h"

@@ -1,22 +1,22 @@
 // The main kernel, every warp of one cluster after the other: each operation that some lane
-// reaches, and who that is, in which slab.
+// reaches, with the lane and the slab.
 //
 //   static void look(void *context, const ClusterVisit *visit) { … cluster_value(visit, op->phase)
 //   … } static const ClusterVisitor visitor = {.visit = look, .counts = is_of_interest, .slabs =
 //   2}; cluster_walk(arena, program, &visitor, &mine);
 //
-// Where warp_walk.h weighs what a block costs, this says who does what to whom. Nothing is run:
-// conditions switch lanes off and LETs are evaluated. One tile stands for all; of a loop over slabs
-// the first ones are walked, of one over registers all turns where something inside counts, of
-// others the first. Or each warp is walked as it would run, from end to end (`whole`).
+// warp_walk.h weighs the cost of a block; this walk shows the effect of each warp on the others.
+// Nothing is run: conditions switch lanes off and LETs are evaluated. One tile stands for all. Of a
+// loop over slabs the first ones are walked, of one over registers all turns where something inside
+// counts, of others the first. Or each warp is walked as it would run, from end to end (`whole`).
 #pragma once
 #include "model/ir/names.h"
 
 typedef struct ClusterVisit {
   const Stmt *stmt;
-  const WarpRole *role;  // whose body it stands in; NULL: none's
+  const WarpRole *role;  // the role with the statement in its body; NULL: none
   int rank, warp;
-  int lane, n_lanes;   // the first that reaches it, and how many of the warp do
+  int lane, n_lanes;   // the first that reaches it, and the number of the warp that do
   int slab;            // of the loop over slabs; -1: outside
   const Var *turn;     // of a loop over tiles around it; else NULL
   int64_t *env;        // [n_vars][LANES]
@@ -29,7 +29,7 @@ typedef struct ClusterVisitor {
   bool others;   // operations that do not count are visited as well
   int slabs;     // turns of a loop over slabs, at most
   bool whole;    // every turn of every loop, the tiles of the first cluster among them …
-  int64_t grid;  // … of so many
+  int64_t grid;  // … of this many
 } ClusterVisitor;
 
 void cluster_walk(Arena *arena, const Program *program, const ClusterVisitor *visitor,

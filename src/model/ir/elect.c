@@ -32,7 +32,7 @@ static bool differs_by_lane(const Var *var) {
   return var->kind == VAR_THREAD || var->tier == TIER_THREAD;
 }
 
-// A warp begins at the number: threads below it are those of whole warps.
+// A warp begins at the number: the threads below it make whole warps.
 static bool begins_warp(const Expr *expr, int64_t behind) {
   return is_constant(expr) && (expr->value + behind) % LANES == 0;
 }

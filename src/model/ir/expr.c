@@ -67,9 +67,9 @@ static const Expr *binary(Arena *arena, ExprOp op, const Expr *a, const Expr *b,
   return node(arena, (Expr){.op = op, .a = a, .b = b, .lo = lo, .hi = hi});
 }
 
-// Sums lean to the left, with their constant at the right, so that the text of a sum, which has no
-// parentheses, is that of one expression: (x + 2) + 3 is x + 5, 3 + x is x + 3, x + (y + 1) is
-// (x + y) + 1.
+// Sums lean to the left, with their constant at the right. So the text of a sum, which has no
+// parentheses, stands for one expression: (x + 2) + 3 is x + 5, 3 + x is x + 3, x + (y + 1) is (x +
+// y) + 1.
 const Expr *ex_add(Arena *arena, const Expr *a, const Expr *b) {
   if (is_const(a)) {
     const Expr *swap = a;
@@ -128,7 +128,7 @@ static void split_multiples(Arena *arena, const Expr *expr, int64_t by, const Ex
   *side = ex_add(arena, *side, expr);
 }
 
-// expr / by for an expression whose divisor is a multiple of `by`.
+// expr / by for an expression with a divisor that is a multiple of `by`.
 static const Expr *divide_exactly(Arena *arena, const Expr *expr, int64_t by) {
   if (is_const(expr)) return ex_const(arena, expr->value / by);
   if (expr->op == EXPR_ADD)
@@ -145,8 +145,8 @@ static bool has_factor(const Expr *expr, int64_t by) {
   return expr->op == EXPR_MUL && is_const(expr->b) && expr->b->value % by == 0;
 }
 
-// (16·x + y) / 32 is x / 2 for y < 16: the largest unit that divides b and whose multiples in the
-// sum stand apart from the rest. Returns the sum in that unit, NULL when there is none.
+// (16·x + y) / 32 is x / 2 for y < 16. The unit is the largest one that divides b and has its
+// multiples in the sum apart from the rest. Returns the sum in that unit, NULL when there is none.
 static const Expr *without_low_digits(Arena *arena, const Expr *a, int64_t b, int64_t *unit) {
   for (*unit = b / 2; b % 2 == 0 && *unit > 1 && b % *unit == 0; *unit /= 2) {
     const Expr *multiples = ex_const(arena, 0), *rest = multiples;
@@ -402,7 +402,7 @@ static void print_operand(Str *out, const Expr *expr, bool parentheses) {
 
 static void print_infix(Str *out, const Expr *expr) {
   int own = op_rows[expr->op].precedence;
-  // Mixed bit operators get parentheses although C needs none: nobody remembers their order.
+  // Mixed bit operators get parentheses although C needs none: few readers remember their order.
   bool bits = own <= 5 && own != 4 && expr->op != EXPR_LAND;
   int left = op_rows[expr->a->op].precedence, right = op_rows[expr->b->op].precedence;
   print_operand(out, expr->a, left < own || (bits && left < 9));

@@ -4,7 +4,7 @@
 #include "model/ir/op_kind.h"
 #include "model/ir/role.h"
 
-// The first operation of a kind whose destination has the role; ROLE_COUNT means any.
+// The first operation of a kind with a destination of this role; ROLE_COUNT means any.
 Stmt *stmt_find_op(Stmt *list, OpKind kind, BufferRole dst_role);
 // The same for the first operation that does this to such a destination.
 Stmt *stmt_find_action(Stmt *list, OpAction action, BufferRole dst_role);

@@ -17,7 +17,7 @@ typedef struct Launch {
   int64_t n_blocks;   // grid size; of a persistent kernel its tiles, the most blocks that have work
   int64_t cluster;    // blocks of a cluster; 1: there are none
   int64_t n_threads;  // of the digits: those that multiply
-  int64_t block_threads;  // block size: the producers, who stand behind the others, included
+  int64_t block_threads;  // block size, with the producers, which stand behind the others
   const Stmt *body;  // the first statement below the hardware loops, LETs between them excluded
   int n_lets;        // LETs that stand between the hardware loops, outermost first
   const Stmt *let[DIGITS_MAX];

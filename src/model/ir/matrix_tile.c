@@ -68,7 +68,7 @@ MatrixTile matrix_tile_of(const Program *program, const Op *op, AtomOperand oper
   // it does not, down the rows of the slab.
   bool lbo_steps_panels = plain != tile.trans;
   if (!plain && !tile.trans)
-    tile.lbo = CHUNK_BYTES;  // not looked at; 1 is what is usually written
+    tile.lbo = CHUNK_BYTES;  // not looked at; 1 is the usual value
   else
     tile.lbo = lbo_steps_panels ? next_panel : next_core;
   tile.sbo = plain && tile.trans ? next_panel : next_core;

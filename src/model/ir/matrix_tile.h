@@ -57,11 +57,11 @@ int64_t matrix_tile_swizzled(const MatrixTile *tile, int64_t address);
 const Expr *matrix_tile_corner(Arena *arena, const Access *access);
 
 // The byte of shared memory from which the hardware reads element (row, k). A base offset moves the
-// beginning of the pattern by as many lines of 128 bytes.
+// beginning of the pattern by that number of lines of 128 bytes.
 int64_t matrix_tile_address(const SmemDescriptor *descriptor, bool trans, int element_bytes,
                             int64_t row, int64_t k);
-// The same of an element that lies so many bytes from the start address before the swizzle; `tile`
-// is what the descriptor says.
+// The same for an element `offset` bytes from the start address before the swizzle; `tile` is the
+// content of the descriptor.
 int64_t matrix_tile_placed(const SmemDescriptor *descriptor, const MatrixTile *tile,
                            int64_t offset);
 

@@ -1,5 +1,5 @@
-// The types of a program by name, for those who hand them on; who looks inside includes problem.h,
-// buffer.h, stmt.h or program.h.
+// The types of a program by name, for files that only hand them on; a file that looks inside
+// includes problem.h, buffer.h, stmt.h or program.h.
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,10 +25,10 @@ typedef struct Product Product;
 typedef struct Program Program;
 typedef struct Launch Launch;
 
-// Barriers of a block (PTX ISA, bar): numbers 0 to 15, 0 being that of __syncthreads().
+// Barriers of a block (PTX ISA, bar): numbers 0 to 15; __syncthreads() is number 0.
 enum { BLOCK_BARRIERS = 16 };
 
-// Blocks of a cluster, as many as a mask of the copies by TMA has bits. More than 8 are not
+// Blocks of a cluster, at most the bits in a mask of the copies by TMA. More than 8 are not
 // portable (CUDA programming guide, Thread Block Clusters).
 enum { CLUSTER_MAX = 16, CLUSTER_PORTABLE = 8 };
 
@@ -44,7 +44,7 @@ enum {
 
 enum { AXIS_M, AXIS_N, AXIS_K, AXIS_COUNT };
 
-// Asked by those who look no further.
+// For callers that look no further.
 // The atom by which the program multiplies, all of its products; NULL: plain FMA.
 const Atom *program_atom(const Program *program);
 int stmt_id(const Stmt *stmt);

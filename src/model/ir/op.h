@@ -1,4 +1,4 @@
-// Operations and what is true of each of them: the rows of op.def.
+// Operations and the facts of each: the rows of op.def.
 //
 //   op_facts(OP_TMA_LOAD)->completes        BY_MBARRIER: its bytes count at an mbarrier
 //   op_facts(OP_MMA)->dst.unit              UNIT_FRAGMENT: the warp holds it together

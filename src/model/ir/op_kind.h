@@ -1,5 +1,4 @@
-// Which operations there are, and what they may do: the ids of op.def. op.h says what is true of
-// each.
+// The operations and actions by number: the ids of op.def. op.h has the facts of each.
 #pragma once
 
 typedef enum OpKind {

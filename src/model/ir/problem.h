@@ -29,7 +29,7 @@ int64_t problem_rows(const Problem *problem);
 int64_t problem_columns(const Problem *problem);
 // "matmul", "attention": what a program of one kernel calls it.
 const char *problem_kernel_name(const Problem *problem);
-// The type of what is multiplied: dtype, or that of the parts of a split.
+// The element type of a product: dtype, or the type of the parts of a split.
 DType problem_operand_type(const Problem *problem);
 // K as buffers of A and B count it: in units of the type, bytes of two elements where those have 4
 // bits.

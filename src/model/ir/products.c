@@ -86,7 +86,7 @@ static void add_factors(Program *program, const char *name, const ProductOperand
     add_matrix(program, name, operand, rows, problem_scales(problem));
 }
 
-// The operands where the problem is split: the parts of A side by side along K, those of B.
+// The operands where the problem is split: the parts of A side by side along K, and the parts of B.
 static void add_parts(Program *program, Product *product) {
   const Problem *problem = &program->problem;
   const int64_t depth = problem_parts_depth(problem);
@@ -161,7 +161,7 @@ static Program *matmul(Arena *arena, Problem problem) {
   return program;
 }
 
-// S = Q · Kᵀ and O = P · V. P never lies in shared memory, nor do S and O: ROLE_COUNT is no role.
+// S = Q · Kᵀ and O = P · V. P, S and O never lie in shared memory: ROLE_COUNT is no role.
 static const Product scores_product = {
     .operand = {
         [ATOM_A] = {ROLE_A, ROLE_SLAB_A, ROLE_STAGE_A, ROLE_FRAG_A, false, NULL, 0, ROLE_COUNT},

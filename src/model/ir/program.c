@@ -55,7 +55,7 @@ Stmt *tile_loop(Stmt *list) {
   return NULL;
 }
 
-// As many turns as tiles on a grid of one block, in which all tiles are whole.
+// The turns on a grid of one block, where all tiles are whole: one for each tile.
 int64_t tile_count(const Stmt *tiles) {
   return tiles->end ? tiles->body->var->extent : tiles->var->extent;
 }
@@ -185,8 +185,8 @@ const Op *program_tma(const Program *program, BufferRole operand) {
   return kernel_box_copy(program_main(program), program_buffer(program, operand));
 }
 
-// Every mask has as many bits as that of the first block. Of a pair each CTA has the half of B that
-// both multiply by.
+// Every mask has the same number of bits as the first block's. In a pair each CTA has the half of B
+// that both multiply by.
 int64_t program_sharers(Arena *scratch, const Program *program, BufferRole operand) {
   const Op *copy = program_tma(program, operand);
   const bool pair = copy && copy->cta_group > 1;

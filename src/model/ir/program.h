@@ -59,7 +59,7 @@ typedef struct Kernel {
   Stmt *body;
   KnobId knob;
   int min_blocks;  // blocks an SM shall have room for; 0: not said
-  bool dependent;  // launched while the kernel in front of it still runs, for whose end it waits
+  bool dependent;  // launched while the kernel in front still runs; it waits for that one's end
   int n_roles;     // 0: all warps do the same
   const WarpRole *role[ROLES_MAX];
 } Kernel;
@@ -69,7 +69,7 @@ typedef struct ProductOperand {
   BufferRole global, slab, stage, registers;  // registers: fragments of A and B, the sums of C
   bool column_major;                          // as it lies in global memory
   Var *value;                                 // with an atom: runs over a lane's values …
-  int value_width;   // … in steps of so many, which are neighbours in memory
+  int value_width;   // … in steps of this many, which are neighbours in memory
   BufferRole given;  // of a split product, the matrix that `global` has the parts of
 } ProductOperand;
 
@@ -79,16 +79,16 @@ typedef struct ProductOperand {
 // keys, in steps of an atom's columns and of its depth, as e and d count the head dimension.
 typedef struct Product {
   Axis *axis[AXIS_COUNT];
-  Axis *batch;                            // of as many products of matrices; NULL: of one
+  Axis *batch;                            // counts the products of matrices; NULL: one product
   int kernel;                             // that computes it
   ProductOperand operand[ATOM_MATRICES];  // A, B, C, and where the type is scaled SFA and SFB
   const Atom *atom;                       // NULL: plain FMA, one element per thread and register
   Var *lane;                              // with an atom: the THREAD digit inside a warp
 } Product;
 
-// Which tiles the blocks of the main kernel go through (pass_persistent.c, pass_tail_split.c, a
-// feature whose clusters claim them). grid, list and epoch are variables of every program; the LETs
-// are NULL where no pass has put them there.
+// The tiles that the blocks of the main kernel go through (pass_persistent.c, pass_tail_split.c, a
+// feature with clusters that claim them). grid, list and epoch are variables of every program; the
+// LETs are NULL where no pass has put them there.
 typedef struct Persistent {
   Var *grid;   // VAR_GRID: the clusters of the grid, or its blocks where it has none; where they
                // claim lists, how many of those have tiles
@@ -131,17 +131,18 @@ bool stmt_is_role(const Stmt *stmt, RoleWork work);
 
 // The number of a block in its cluster, as an expression over the digits of the tier CLUSTER.
 const Expr *cluster_rank(Arena *arena, const Kernel *kernel);
-// Registers that each thread starts with where setmaxnreg moves them: what launch bounds of so many
-// threads and blocks (0: 1) leave, in steps of 8, as the assembler gives them out. Worked example,
-// 384 threads: 12 warps, 3 in each quarter of the SM with its 16,384 registers: 170, so 168.
+// Registers that each thread starts with where setmaxnreg moves them: launch bounds of `threads`
+// and `min_blocks` (0: 1) leave this number, in steps of 8, as the assembler gives them out. Worked
+// example, 384 threads: 12 warps, 3 in each quarter of the SM with its 16,384 registers: 170, so
+// 168.
 int64_t program_start_registers(int64_t threads, int min_blocks);
 
 const Kernel *program_main(const Program *program);  // the kernel that multiplies
 // Whether the product has scale factors.
 bool product_is_scaled(const Product *product);
-// The product whose C is stored, the last: for readings that speak of one. Passes are given theirs.
+// The last product, which stores C: for readings that speak of one. Passes are given theirs.
 const Product *program_product(const Program *program);
-// The product one of whose operands a role carries; the last where none does.
+// The product that has an operand with this role; the last where none has.
 const Product *program_product_of(const Program *program, BufferRole role);
 // The operand of a product that a role carries; ATOM_OPERANDS: none of them.
 int product_operand(const Product *product, BufferRole role);
@@ -152,8 +153,8 @@ const Op *kernel_box_copy(const Kernel *kernel, const Buffer *global);
 // The same of the kernel that multiplies: what fills the slab of A or B, or what stores C.
 const Op *program_tma(const Program *program, BufferRole operand);
 
-// The blocks that one fetch of an operand is for: those of a cluster that multicast hands it to,
-// or 1.
+// The number of blocks that one fetch of an operand serves: the blocks of a cluster that multicast
+// hands it to, or 1.
 int64_t program_sharers(Arena *scratch, const Program *program, BufferRole operand);
 
 Buffer *program_buffer(const Program *program, BufferRole role);  // NULL when there is none
@@ -176,7 +177,7 @@ Program *program_clone(Arena *arena, const Program *program);
 void program_become(Program *program, const Program *other);
 
 Var *program_var(Program *program, const char *name, VarKind kind, Tier tier, int64_t extent);
-// Strides are those of the dense row-major layout.
+// Strides follow the dense row-major layout.
 Buffer *program_new_buffer(Program *program, const char *name, Space space, BufferRole role,
                            int rank, const int64_t *dim, KnobId knob);
 // Lays the shared buffers out one after the other, 128-byte aligned; called after every pass.

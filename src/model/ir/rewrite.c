@@ -341,8 +341,8 @@ void layout_factor_index(Arena *arena, const Expr *row, const Expr *factor, cons
                          ex_mod(arena, factor, FACTORS_ALONG)));
 }
 
-// Tells what is added to the row or column that the axes say: that of a lane of the atom's, or of a
-// tile that is copied as a whole the number of its first.
+// Tells the number to add to the row or column of the axes: the part of a lane in the atom, or the
+// number of the first one in a tile that is copied as a whole.
 static const Expr *scale_part(Program *program, const Product *product, AtomOperand scale,
                               const Op *op) {
   Arena *arena = program->arena;
@@ -444,7 +444,7 @@ int64_t product_warps(const Product *product) {
          axis_digit(product->axis[AXIS_N], TIER_WARP)->var->extent;
 }
 
-// The least weight is 1 or the extent of an atom, whose elements no digit counts.
+// The least weight is 1 or the extent of an atom; no digit counts the elements of an atom.
 int64_t axis_tile(const Axis *axis) {
   int64_t elements = 1, least = INT64_MAX;
   for (int i = 0; i < axis->n_digits; i++) {
@@ -488,8 +488,8 @@ Stmt *kernel_writer_tiles(Kernel *kernel) { return tiles_of(kernel, work_of_writ
 
 static bool is_of_warp(const Var *var) { return var->tier == TIER_WARP; }
 
-// Where consumers take tiles by turns, a condition that says whose it is stands around all that is
-// done for a tile.
+// Where consumers take tiles by turns, a condition that names the consumer stands around all
+// statements of a tile.
 static bool is_turn(const Stmt *stmt) {
   return stmt->kind == STMT_IF && expr_any(stmt->expr, is_of_warp);
 }

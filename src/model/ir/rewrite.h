@@ -105,15 +105,15 @@ const Expr *axis_outside(Program *program, const Axis *axis);
 const Digit *axis_digit(const Axis *axis, Tier tier);
 // Warps, or warpgroups, that share the tile of a block along M and N.
 int64_t product_warps(const Product *product);
-// How many elements of the axis one block's tile covers.
+// The number of elements of the axis that one block's tile covers.
 int64_t axis_tile(const Axis *axis);
 
-// The statement whose body every thread of a block runs: the innermost hardware loop. NULL while
-// there is no such loop.
+// The statement with the body that every thread of a block runs: the innermost hardware loop. NULL
+// while there is no such loop.
 Stmt *kernel_block(Kernel *kernel);
-// The statement whose body each multiplying thread runs for a tile: the same, or the role of the
-// consumers inside it, or the loop over tiles inside of either, or what a consumer does when a tile
-// is its turn.
+// The statement with the body that each multiplying thread runs for a tile: the same, or the role
+// of the consumers inside it, or the loop over tiles inside of either, or the statements of a
+// consumer when a tile is its turn.
 Stmt *kernel_inner(Kernel *kernel);
 // The loop over tiles of the threads that multiply; NULL: there is none.
 Stmt *kernel_tiles(Kernel *kernel);

@@ -13,7 +13,7 @@
 
 // The slabs that a block has gone through when its loop over slabs is at `k_o`: k_o itself, or in a
 // persistent kernel turn · slabs + k_o, so that a ring goes on from one tile to the next; `before`
-// + k_o where not all iterations have as many slabs.
+// + k_o where iterations have different numbers of slabs.
 const Expr *slab_counter(const Program *program, const Var *k_o);
 
 // Tells what counts the tiles that the block has had, bound by the first LET of a loop over tiles,

@@ -16,7 +16,8 @@ typedef enum Space {
 // Tensor memory of an SM (PTX ISA, Tensor Memory): lanes and columns, of which an allocation has a
 // power of two, from 32 on; a warp reaches the lanes of its quarter, 32 * (warp % 4) and up.
 enum { TENSOR_LANES = 128, TENSOR_COLUMNS = 512, TENSOR_COLUMNS_LEAST = 32, TENSOR_QUARTERS = 4 };
-// Columns are had by powers of two: whether so many can be, and the least that has room for them.
+// Columns come in powers of two: whether this number can be had, and the least that has room for
+// it.
 static inline bool tensor_can_allocate(int64_t columns) {
   return columns >= TENSOR_COLUMNS_LEAST && columns <= TENSOR_COLUMNS && is_power_of_two(columns);
 }

@@ -8,7 +8,7 @@
 typedef struct Access {
   Buffer *buffer;  // NULL: no operand
   const Expr *idx[RANK_MAX];
-  const Expr *rank;  // SHARED: the block of the cluster in whose memory it lies; NULL: the own one
+  const Expr *rank;  // SHARED: the block of the cluster with the memory; NULL: the own one
 } Access;
 
 // How the attributes of attribute.def lie in an operation.
@@ -51,7 +51,7 @@ struct Stmt {
   const Expr *end;   // LOOP over tiles or slabs: the first that it leaves out; NULL: its extent
   Stmt *body;        // LOOP, IF
   bool predicated;   // IF around copies: each carries the condition itself, nothing branches
-  const WarpRole *role;  // IF: whose body it is, and its condition says so too; NULL: every warp's
+  const WarpRole *role;  // IF: the role with this body, as its condition says too; NULL: every warp
   bool elects;           // IF: elect.sync says which lane of a warp it is for (ir/elect.h)
   Op op;                 // OP
 };

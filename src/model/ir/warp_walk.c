@@ -1,18 +1,16 @@
-// Program → visits of its operations: the walk that readings of what a warp asks for share.
-//
+// Program → visits of its operations: readings of the requests of a warp share this walk.
 // An environment for 32 lanes goes along: hardware digits from the thread index, LETs evaluated,
 // the loop over slabs at its first iteration, IFs switching lanes off.
 //
-// Whether a loop's iterations cost alike is the visitor's to say, operation by operation; a LET or
-// an IF that reads its variable makes them differ too, but for a LET that goes on evenly itself.
-// Worked example, copies of rows of 44 floats: i stands in (tid + 256 · i) / 11 and % 11, so each
-// of its iterations is looked at; r of a <- A_s[k_i, m_t · 8 + r] moves everybody by 4 bytes, and
-// is not.
+// The visitor says, operation by operation, whether a loop's iterations cost alike. A LET or an IF
+// that reads its variable makes them differ too, except a LET that goes on evenly itself. Worked
+// example, copies of rows of 44 floats: i stands in (tid + 256 · i) / 11 and % 11, so each of its
+// iterations is looked at; r of a <- A_s[k_i, m_t · 8 + r] moves every lane by 4 bytes, and is not.
 //
-// A whole kernel is counted by weights. An IF that all lanes answer alike, k_o + 2 < 64, makes no
-// loop uneven: of the 64 iterations that the first stands for, 62 pass. What is behind it is walked
-// at iterations that pass: of k_i = 0, 3, 6, 9, which stand for twelve, those behind k_i < 2 stand
-// at 0, 0, 1, 1.
+// A whole kernel is counted by weights. An IF with the same answer in all lanes, k_o + 2 < 64,
+// makes no loop uneven: of the 64 iterations that the first stands for, 62 pass. The statements
+// behind it are walked at iterations that pass: of k_i = 0, 3, 6, 9, which stand for twelve, those
+// behind k_i < 2 stand at 0, 0, 1, 1.
 #include "model/ir/warp_walk.h"
 
 #include <assert.h>
@@ -45,7 +43,7 @@ typedef struct Walk {
   const Stmt *k_o;
   bool in_loop;                 // inside k_o
   double executions;            // of the statement at hand by one warp, per slab
-  double weight;                // how many of them this visit stands for
+  double weight;                // the number of them that this visit stands for
   bool first;                   // the first iteration of every loop around it
   const Var *loop[LOOPS_MAX];   // around it, inside k_o, or all of them
   bool stands[LOOPS_MAX];       // the iteration at hand stands for others too
@@ -72,7 +70,7 @@ static bool is_uniform(const Expr *expr) { return !expr_any(expr, may_differ); }
 
 static bool minds(const Walk *walk, const Stmt *list, const Var *var);
 
-// The lanes' values of a linear LET go on alike, so what it means is up to those who read it.
+// A linear LET moves the values of all lanes alike, so the statements that read it decide.
 static bool let_minds(const Walk *walk, const Stmt *let, const Var *var) {
   int64_t stride;
   if (!expr_uses(let->expr, var)) return false;
@@ -158,8 +156,8 @@ static bool asks(const Stmt *list, const Var *var) {
   return false;
 }
 
-// An iteration between those that are looked at. What is idle of the first warp is idle of all:
-// lanes answer alike.
+// An iteration between those that are looked at. An idle iteration of the first warp is idle in all
+// warps: lanes answer alike.
 static void walk_between(Walk *walk, const Stmt *stmt, int64_t i, const bool *active) {
   bool **idle = &walk->idle[stmt->id];
   if (!*idle) *idle = ARENA_ARRAY(walk->arena, bool, stmt->var->extent);

@@ -1,4 +1,4 @@
-// The main kernel, warp after warp: every operation with its lanes, and how often it is come by.
+// The main kernel, warp after warp: every operation with its lanes, and its number of executions.
 //
 //   static void look(void *context, const WarpVisit *visit) { … evaluate visit->env … }
 //   static bool is_uneven(void *context, const Op *op, const Var *var) { … }
@@ -7,7 +7,7 @@
 //
 // One block stands for all, one tile of a persistent kernel for all tiles. If all iterations of a
 // loop cost alike, the first is walked; else all are, or every n-th if there are too many, and a
-// visit says how many it stands for.
+// visit says the number of iterations that it stands for.
 #pragma once
 #include "model/ir/names.h"
 

@@ -4,7 +4,7 @@
 // quotes may hold one. Worked example, on a rung with STAGE=11 and no pad:
 //   "with PAD_SMEM=4 | wavefronts A_s<-r_a"
 //   scene "with PAD_SMEM=4": the schedule with one knob changed, built anew
-//   name "wavefronts", argument "A_s<-r_a": the site whose text begins so
+//   name "wavefronts", argument "A_s<-r_a": the site with a text that begins so
 //
 // A guess is read leniently (units, brackets and blanks do not matter) and judged strictly.
 #include "model/lessons/fact.h"

@@ -9,7 +9,7 @@
 //   fact_compute(&scene, "A | conflicts 1", …)                 of what the step is compared with
 //
 // Lessons never hold a number that the model knows: their texts name facts, and guesses are checked
-// against what is computed here.
+// against the values computed here.
 #pragma once
 #include "base/diag.h"
 #include "model/readings/model.h"
@@ -64,13 +64,14 @@ typedef struct FactQuestion {
   struct FactQuestion *next;
 } FactQuestion;
 
-// Holds what the interpreter has said of broken programs: a step asks for its finding and for the
-// text of it, and whoever comes back to the step asks again. Nothing is run twice as long as these
-// are kept.
+// Holds the interpreter's findings on broken programs: a step asks for its finding and for the text
+// of it, and asks again when the user comes back to it. Nothing is run twice as long as these are
+// kept.
 //
-// A run takes up to a tenth of a second where a pair of CTAs multiplies. Who cannot wait sets
-// `later`: a run that is not known is then wanted instead of made, each once, and its fact is
-// without an answer, after a finding of rule "run". A thread answers, and who asks again is told.
+// A run takes up to a tenth of a second where a pair of CTAs multiplies. A caller that cannot wait
+// sets `later`: a run that is not known is then wanted instead of made, each once. Its fact is
+// without an answer, after a finding of rule "run". A thread answers, and a caller that asks again
+// is told.
 //   FactRun *run = fact_run_make(arena, &targets, question);     on any thread
 //   fact_run_keep(runs, run);                                    where the facts are asked for
 typedef struct FactRun FactRun;
@@ -87,15 +88,15 @@ typedef struct FactWorld {
   const TargetTable *targets;
   const Ladder *const *ladders;
   int n_ladders;
-  // Fills in the record of a schedule on a GPU; false: no record. The model reads no files: whoever
-  // has the records answers. NULL: nobody has any.
+  // Fills in the record of a schedule on a GPU; false: no record. The model reads no files: the
+  // owner of the records answers. NULL: there are none.
   bool (*recorded)(const void *records, const Schedule *schedule, FactRecord *out);
   const void *records;
   // The same for what was counted, by name: "wavefronts_lds", "registers"; false: it never was.
   bool (*counted)(const void *counters, const Schedule *schedule, const char *name, FactCount *out);
   const void *counters;
   FactRuns *runs;  // NULL: each question is a run of its own
-  // The facts of a GPU's SM; false: none are known. NULL: nobody has any.
+  // The facts of a GPU's SM; false: none are known. NULL: there are none at all.
   bool (*clock)(Arena *arena, const Target *target, struct ClockMachine *machine);
 } FactWorld;
 
@@ -133,8 +134,8 @@ void fact_run_keep(FactRuns *runs, const FactRun *run);  // a copy; no longer wa
 
 const char *fact_origin_text(FactOrigin origin);  // "counted by the bank model"
 
-// False after findings of rules "fact", "rung", "record" (nobody has timed it), "run" (FactRuns) or
-// those of the knobs, with the nearest name.
+// False after findings of rules "fact", "rung", "record" (it was never timed), "run" (FactRuns) or
+// rules of the knobs, with the nearest name.
 bool fact_compute(const FactScene *scene, const char *text, FactValue *value, Diags *diags);
 
 // A text with its "{FACT}" places filled in: "{wavefronts 4}" becomes "8", "{{" is a brace. A place

@@ -1,5 +1,5 @@
-// Facts of what lies on the chip: columns of tensor memory, whose mbarrier is whose, stages that
-// fit (model/readings/place/on_chip.h, smem_budget.h).
+// Facts of the memory on the chip: columns of tensor memory, the owner of each mbarrier, stages
+// that fit (model/readings/place/on_chip.h, smem_budget.h).
 //
 // Worked example, two consumers of a pair: 512 columns, of which column 300 holds sums of the
 // second one; lane 70 of it is read by warp 4 + 70 / 32 = 6.

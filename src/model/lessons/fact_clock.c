@@ -60,7 +60,7 @@ bool fact_played_lost(const FactScene *scene, const FactArgs *args, FactValue *v
   return true;
 }
 
-// The cause that takes most of what is lost, as the profiler calls it.
+// The cause that takes most of the lost clocks, as the profiler calls it.
 bool fact_played_cause(const FactScene *scene, const FactArgs *args, FactValue *value,
                        Diags *diags) {
   const char **words = ARENA_ARRAY(scene->arena, const char *, CLOCK_CAUSE_COUNT + 1);

@@ -1,5 +1,5 @@
-// Facts of clusters and persistent blocks: who fetches for whom, who has which tile in which turn,
-// and what of it L2 sees.
+// Facts of clusters and persistent blocks: the block that fetches for others, the tile of a block
+// in a turn, and the bytes that L2 sees.
 //
 // Worked example, two blocks along M, slabs of 128 × 64 and 64 × 256 in bf16: each block is given
 // 48 KiB for a slab and asks L2 for 32 of them; a phase of empty ends with 2 · 8 arrivals.

@@ -1,5 +1,5 @@
-// Facts about what runs: how accesses were written and how they are executed, what that makes of a
-// whole kernel, and what a GPU's counters said of it.
+// Facts about the run: accesses as written and as executed, their effect on a whole kernel, and the
+// counters of a GPU.
 //
 // Worked example, four cells of B read one by one from a slab row whose length is a multiple of
 // four: `joined b<-B_s` 4, `written_wavefronts b<-B_s` 4 for each of them, `wavefronts b<-B_s` 4

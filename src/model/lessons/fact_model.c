@@ -157,8 +157,8 @@ static double kernel_wavefronts(const Model *model) {
   return model->totals.wavefronts * slabs * (double)model->resources.n_blocks;
 }
 
-// Copies by cp.async count on neither side: how many of their wavefronts are conflicts no map
-// tells.
+// Copies by cp.async count on neither side: no map tells the number of conflicts among their
+// wavefronts.
 static double kernel_conflicts(const Model *model) {
   double wavefronts = model->totals.wavefronts, conflicts = wavefronts - model->totals.ideal;
   return wavefronts > 0 ? kernel_wavefronts(model) * conflicts / wavefronts : 0;

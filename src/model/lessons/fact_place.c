@@ -1,8 +1,8 @@
-// Facts about who has what: which thread keeps which cell of C, which block which tile, which lane
-// which element of a fragment.
+// Facts about places: the thread that keeps a cell of C, the block that has a tile, the lane that
+// has an element of a fragment.
 //
-// Nothing is worked out here: cells are tile_map.h's, tiles and panels grid.h's, elements
-// fragment.h's. Worked example, 8 × 8 cells in 16 × 16 threads, thread 37 of block 0:
+// Nothing is worked out here: cells come from tile_map.h, tiles and panels from grid.h, elements
+// from fragment.h. Worked example, 8 × 8 cells in 16 × 16 threads, thread 37 of block 0:
 //   m_t = 37 / 16 = 2, n_t = 37 % 16 = 5, acc[3, 2] is C[2·8 + 3, 5·8 + 2] = C[19, 42]
 #include <math.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static bool find_cell(const TileMap *map, int64_t thread, int64_t accumulator, F
   return false;
 }
 
-// THREAD and as many indices as the accumulators have.
+// THREAD and one index for each dimension of the accumulators.
 static bool cell_of(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
   const TileMap *map = tile_map_build(scene->arena, scene->model->program, 0);
   const Buffer *acc = program_buffer(scene->model->program, ROLE_ACC);

@@ -21,8 +21,8 @@ enum { RUN_WORK_MAX = 1 << 21 };
 
 enum { WORDS_BEFORE = 2, FINDINGS_OF_A_RUN = FINDING_OPERAND };
 
-// One list for every question of what is found. The last rows of the table say of a program that it
-// could not be run: that is no answer.
+// One list for every question about findings. The last rows of the table say that a program could
+// not be run: that is no answer.
 static const char *const *finding_words(Arena *arena) {
   const char **words = ARENA_ARRAY(arena, const char *, WORDS_BEFORE + FINDINGS_OF_A_RUN + 1);
   words[0] = "nothing";
@@ -52,7 +52,7 @@ static const Program *break_program(Arena *arena, const Program *program, const 
   return NULL;
 }
 
-// Holds what is asked of a run: the gravest finding, and how many cells of C were wrong.
+// Holds the answers of a run: the gravest finding, and the number of wrong cells of C.
 struct FactRun {
   const char *of;    // schedule and breakage
   const char *text;  // of the finding; NULL: there is none
@@ -306,7 +306,7 @@ static int find_copy(const LoadPlaces *places, const char *slab, Diags *diags) {
   return -1;
 }
 
-// How many are safe; each place is a run of its own, so what was found is kept.
+// The number of safe places; each place is a run of its own, so its finding was kept.
 static int64_t count_safe(LoadPlaces *places, int copy) {
   int64_t n = 0;
   for (int place = 0; place <= places->n_lines; place++) {

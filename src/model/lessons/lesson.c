@@ -1,4 +1,4 @@
-// Lesson files: JSON text in, const lessons out; steps filled with what the model computes.
+// Lesson files: JSON text in, const lessons out; steps filled with values that the model computes.
 //
 // Reading proves names and knob strings; lesson_compute() builds the step's model and computes
 // every placeholder and every answer. Both tell all findings with their place in the file:
@@ -144,7 +144,7 @@ static void read_view(const LessonWorld *world, const JsonValue *object, const c
   diag->nearest = nearest_name(*view, world->views, world->n_views);
 }
 
-// The nest tells what is done and not what it costs; every other view would give the answer away.
+// The nest tells the work and not its cost; every other view would give the answer away.
 static const char *view_before(const LessonStep *step) {
   bool asks = step->ask.kind == ASK_FACT || step->ask.kind == ASK_CHOICE;
   return asks ? "loops" : step->view;

@@ -32,7 +32,7 @@
 #include "base/json.h"
 #include "model/lessons/fact.h"
 
-// LESSON_AT_MAX is for options: a lesson itself says how many steps it has.
+// LESSON_AT_MAX is for options: a lesson itself says its number of steps.
 enum {
   LESSON_AT_MAX = 999,
   LESSON_CHOICES_MAX = 8,
@@ -47,7 +47,7 @@ typedef struct Ask {
   AskKind kind;
   const char *question, *why;  // with placeholders
   const char *hint;            // the same; NULL: none
-  const char *fact;            // what is guessed, or compared between choices, or made
+  const char *fact;            // the fact to guess, or to compare between choices, or to make
   int n_choices;
   const char *choice[LESSON_CHOICES_MAX];
   bool most;               // CHOICE: the right one has the most; MAKE: more than
@@ -86,7 +86,7 @@ typedef struct LessonWorld {
   FactWorld facts;
   const char *const *views;
   int n_views;
-  // Whether a view has an action "NAME ARGUMENT"; NULL: nobody knows, any will do.
+  // Whether a view has an action "NAME ARGUMENT"; NULL: not known, any will do.
   bool (*can_do)(const char *view, const char *action);
 } LessonWorld;
 
@@ -111,7 +111,7 @@ typedef struct StepFacts {
   const char *does[LESSON_DO_MAX];    // step.n_do of them
   const char *question, *why, *hint;  // NULL when nothing is asked
   FactValue answer;                   // ASK_FACT; ASK_MAKE: of the state
-  FactValue limit;                    // ASK_MAKE: what is to be passed
+  FactValue limit;                    // ASK_MAKE: the limit to pass
   FactValue solution;                 // ASK_MAKE: what the file's solution reaches
   int n_choices;
   StepChoice choice[LESSON_CHOICES_MAX];
@@ -136,7 +136,8 @@ Verdict lesson_check(Arena *arena, const LessonWorld *world, const LessonStep *s
 Verdict lesson_check_schedule(Arena *arena, const LessonWorld *world, const LessonStep *step,
                               const StepFacts *facts, const Schedule *made);
 
-// A guess as it is understood: "8", "(1, 2)", "b) PAD_SMEM=2"; what is none is left as it is.
+// A guess as it is understood: "8", "(1, 2)", "b) PAD_SMEM=2"; a text that is no guess stays as it
+// is.
 const char *lesson_guess_text(Arena *arena, const LessonStep *step, const StepFacts *facts,
                               const char *guess);
 

@@ -133,8 +133,8 @@ static bool compute_ask(const Desk *desk, StepFacts *out) {
   return false;
 }
 
-// The schedule whose picture the answer is: of a choice the first that is right, of a question
-// about "with KNOBS | …" the one with these knobs, of a task its solution; else the step's own.
+// The schedule that the answer shows: of a choice the first that is right, of a question about
+// "with KNOBS | …" the one with these knobs, of a task its solution; else the step's own.
 static void choose_shown(const Desk *desk, StepFacts *out) {
   const Ask *ask = &desk->step->ask;
   const char *knobs = ask->kind == ASK_FACT ? fact_knobs(desk->arena, ask->fact) : ask->solution;

@@ -4,8 +4,8 @@
 //   LOAD  width 4   load4(&a[m_g * 4], &A_s[k_i * 132 + m_t * 8 + m_g * 4]);
 //   with a guard    a[m_r] = m_b * 16 + m_t < M ? A[(m_b * 16 + m_t) * K + k] : 0.0f;
 //
-// A width for which there is no instruction (two values of 8 bits, a conversion that does not go in
-// pairs) becomes as many accesses of one element.
+// A width without an instruction (two values of 8 bits, a conversion that does not go in pairs)
+// becomes accesses of one element, one for each.
 #include <string.h>
 
 #include "model/ops/ops.h"

@@ -1,16 +1,16 @@
 // ldmatrix, stmatrix and mma.sync, which the 32 lanes of a warp carry out as one.
 //
-// Which element a lane's value is comes from fragment.h, tabulated when the operation is compiled.
-// MMA gathers the lanes' values into matrices, multiplies those in doubles and rounds each sum once
-// to the type of the accumulators; so the result is that of any order of summation as long as it is
-// exact, which the inputs see to. Sums in s32 wrap around as the instruction's do.
+// fragment.h says which element a lane's value is, tabulated when the operation is compiled. MMA
+// gathers the lanes' values into matrices, multiplies those in doubles and rounds each sum once to
+// the type of the accumulators. So the result agrees with any order of summation as long as it is
+// exact; the inputs see to that. Sums in s32 wrap around as the instruction's do.
 //
 // LDMATRIX works on 16-byte rows. Lane l addresses row l % 8 of matrix l / 8; its address is
-// checked as that lane's access, but what is read counts as read by the lane that receives it.
-// Worked example, .x2.trans of f16: lanes 0 to 7 address matrix 0, 8 to 15 matrix 1, the addresses
-// of 16 to 31 are not looked at. Lane 5 receives in value 0 and 1 (register 0) rows 2 and 3 of
-// column 1 of matrix 0: elements 1 of the rows that lanes 2 and 3 address. STMATRIX is the way
-// back, and what is written counts as written by the lane that has it.
+// checked as that lane's access, but the data counts as read by the lane that receives it. Worked
+// example, .x2.trans of f16: lanes 0 to 7 address matrix 0, 8 to 15 matrix 1, the addresses of 16
+// to 31 are not looked at. Lane 5 receives in value 0 and 1 (register 0) rows 2 and 3 of column 1
+// of matrix 0: elements 1 of the rows that lanes 2 and 3 address. STMATRIX is the way back, and the
+// data counts as written by the lane that has it.
 #include <assert.h>
 #include <math.h>
 #include <string.h>
@@ -273,7 +273,7 @@ static void multiply(const Atom *atom, const double *a, const OutRow *b, OutRow 
   }
 }
 
-// The factors that lanes supply: the first of those whose values are for the same row or column.
+// The factors that lanes supply: the first of the lanes with values for the same row or column.
 static void gather_factors(const FragmentTable *table, const Registers *from, double *matrix) {
   for (int v = 0; v < table->n_values; v++) {
     const Row *row = &from->row[v * from->rows];
@@ -282,7 +282,7 @@ static void gather_factors(const FragmentTable *table, const Registers *from, do
   }
 }
 
-// For a block-scaled atom: as many units of K as share a factor are summed, then scaled by both.
+// For a block-scaled atom: the units of K that share a factor are summed, then scaled by both.
 static void multiply_scaled(const Atom *atom, DType type, const Factors *factors, const double *a,
                             const OutRow *b, OutRow *c) {
   const int scales = atom_scales(atom), units = atom->k / scales;

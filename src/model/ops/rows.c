@@ -1,13 +1,13 @@
-// Tells what a softmax does to the rows of a product's sums: the largest value, powers of two,
-// factors of rows, and sums on their way to being an operand.
+// Tells the effect of a softmax on the rows of a product's sums: the largest value, powers of two,
+// factors of rows, and sums that become an operand.
 //
 //   MAX        row_max[0] = fmaxf(row_max[0], S_f[n_r][v]);
 //   LANES_MAX  row_max[0] = lanes_max(row_max[0], 3);          bits 0 and 1 of the lane
 //   EXP2       S_f[n_r][v] = exp2_of(alpha * S_f[n_r][v] - base[0]);
 //   CONVERT    P_f[0] = round_f16x2(S_f[0][0], S_f[0][1]);
 //
-// A row of an atom's sums lies in the lanes whose numbers differ in the bits that have no say in
-// the row (fragment.h); `count` is the mask of those. Worked example, m16n8k16: lane l has
+// A row of an atom's sums lies in lanes with numbers that differ only in the bits that do not pick
+// the row (fragment.h); `count` is the mask of these bits. Worked example, m16n8k16: lane l has
 // columns 2 · (l % 4) and the next of rows l / 4 and l / 4 + 8, so lanes 4, 5, 6 and 7 share row 1,
 // and the largest of its eight values is in all four after exchanges with lanes l ^ 1 and l ^ 2.
 //
@@ -40,8 +40,8 @@ static void run_max(Machine *m, Warp *w, const Code *code) { update(m, w, code, 
 static void run_mul(Machine *m, Warp *w, const Code *code) { update(m, w, code, product_of); }
 static void run_div(Machine *m, Warp *w, const Code *code) { update(m, w, code, quotient_of); }
 
-// The powers of a softmax are below those of its maximum. Above it they are right just the same,
-// for all are divided by their sum, until the first one that overflows.
+// The powers of a softmax are below the power of its maximum. Above it they are right just the
+// same, for all are divided by their sum, until the first one that overflows.
 static void check_power(Machine *m, const Warp *w, const Code *code, int lane, double power) {
   if (power > 0)
     interp_report(m, FINDING_RANGE, w, lane, code->stmt, code->src.buffer, 0,
@@ -75,7 +75,7 @@ static void run_convert(Machine *m, Warp *w, const Code *code) {
   }
 }
 
-// In each step lanes are combined whose numbers differ in one bit of the mask.
+// Each step combines lanes with numbers that differ in one bit of the mask.
 static void over_lanes(Machine *m, Warp *w, const Code *code, Combine *combine) {
   Registers to = interp_read_registers(m, w, code, &code->dst);
   if (!to.row || !op_whole_warp(m, w, code)) return;
@@ -129,8 +129,8 @@ static const PreludeText lanes_sum = {
     "  return x;\n}\n"};
 
 // A compiler's code for `/` has a branch for operands near the ends of the range, with a call
-// behind it: of 64 sums, 64 of each (nvcc 13.0, sm_90a). Here the steps are those of its fast path,
-// and what depends on the divisor alone is computed once for all that it divides.
+// behind it: of 64 sums, 64 of each (nvcc 13.0, sm_90a). Here the steps are those of its fast path;
+// a step that depends on the divisor alone runs once for all dividends.
 static const PreludeText divided = {
     "divided",
     "// a / b in f32, for a b from 1 up to 2^60: a reciprocal and one step of Newton's for it, a\n"

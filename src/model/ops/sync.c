@@ -242,7 +242,7 @@ static void emit_mbar_init(Emitter *emitter, const Op *op) {
 
 // A release of the initialisations alone, at cluster scope: "the synchronizing effect of the fence
 // only applies to the prior mbarrier.init operations executed by the same thread" (PTX ISA 9.0,
-// membar/fence, .op_restrict). Who meets this thread acquires it.
+// membar/fence, .op_restrict). A thread that meets this thread acquires it.
 static const PreludeText fence_inits = {
     "fence_mbarrier_init",
     "// The mbarriers that this thread has initialised are so for all of the cluster, once it has "

@@ -228,7 +228,7 @@ static void read_a(Machine *m, const Warp *w, const Code *code, const TensorWork
     for (int k = 0; k < depth; k++) out->a[row / LANES][k].lane[row % LANES] = a[row * depth + k];
 }
 
-// Columns of B, of a pair those of the even block first.
+// Columns of B; in a pair the even block's columns come first.
 static void read_b(Machine *m, const Warp *w, const Code *code, const TensorWork *work,
                    Operands *out) {
   double *columns = out->b;
@@ -270,7 +270,7 @@ static void add_products(Row *sums, DType type, const LaneSums *a, const double 
     row_put(sums, type, lane, type == DTYPE_S32 ? wrapped(sum.lane[lane]) : sum.lane[lane]);
 }
 
-// The same, as many elements along K as share a factor at a time.
+// The same for block scaling, one group of elements along K that share a factor at a time.
 static void add_scaled(Row *sums, const Operands *in, int quarter, int n, bool begins) {
   const TensorFactors *factors = &in->factors;
   const double *b = &in->b[n * in->depth];
@@ -368,7 +368,8 @@ void tcgen05_alone(Machine *m, const Warp *w, const Code *code, const char *what
                 "is one of %d lanes that execute this, but one thread must: %s", n, what);
 }
 
-// For the block at hand: its columns are there, its tiles written, and nobody is at the sums.
+// For the block at hand: its columns are there, its tiles written, and no access to the sums is
+// open.
 static bool ask_here(Machine *m, const Warp *w, const Code *code, const TensorReach *reach,
                      TensorWork *work) {
   if (m->rank != w->rank) interp_reach_rank(m, w, code, m->rank);

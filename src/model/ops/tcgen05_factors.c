@@ -5,14 +5,13 @@
 //
 // A copy takes 32 rows of 16 bytes that a descriptor finds, the factors of 128 rows of A or columns
 // of B, four of each: bytes 4 * c … 4 * c + 3 of row l go to column c, lane l, of each quarter of
-// the lanes. A product finds the factors of row r in column r / 32, lane r % 32, from the byte on
-// that the ID says (PTX ISA, tcgen05.mma, Scale Factor A ID); every quarter looks into its own
-// copy.
+// the lanes. A product finds the factors of row r in column r / 32, lane r % 32, from the byte that
+// the ID names (PTX ISA, tcgen05.mma, Scale Factor A ID); every quarter looks into its own copy.
 //
-// Copies and products of one thread are carried out in the order in which they are asked for; but
-// that is promised of a product behind a copy alone (Pipelined Instructions). Nothing keeps a copy
-// behind a product, nor behind another copy, but a commit that somebody has waited for: what a copy
-// overwrites must be over, by whomever.
+// Copies and products of one thread are carried out in the order in which they are asked for. But
+// the ISA promises that only for a product behind a copy (Pipelined Instructions). A copy behind a
+// product, or behind another copy, needs a commit and a wait for it: all accesses to the old
+// contents must be over, by any thread.
 #include "model/ir/matrix_tile.h"
 #include "model/ir/problem.h"
 #include "model/ops/tcgen05_inside.h"
@@ -132,7 +131,7 @@ static bool starts_column(Machine *m, const Warp *w, const Code *code, int64_t a
   return false;
 }
 
-// For the block at hand: its slab is written, its columns are there, and nobody is at them.
+// For the block at hand: its slab is written, its columns are there, and no access to them is open.
 static bool ask_copy_here(Machine *m, const Warp *w, const Code *code, TensorWork *work) {
   const TensorReach reach = {0, TENSOR_QUARTERS, work->column, FACTOR_TILE_COLUMNS,
                              code->dst.buffer};

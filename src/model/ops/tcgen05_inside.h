@@ -6,7 +6,7 @@
 
 enum { TCGEN05_N_MAX = 256, TCGEN05_SCALES_MAX = 4 };
 
-// Why the CTAs that do it together are not those of the others; NULL: they are.
+// Says why the CTAs that do it together are not the CTAs of the other operations; NULL: they are.
 const char *tcgen05_group_fault(Arena *arena, const Program *program, const Op *op);
 // The blocks that do it together.
 uint32_t tcgen05_ranks(const Warp *warp, const Op *op);
@@ -19,8 +19,8 @@ Touch tcgen05_touch(const Machine *machine, const Warp *warp, const Code *code);
 
 // ---- factors ------------------------------------------------------------------------------------
 
-// Those of the rows of A of the block at hand, and of all columns of B as each quarter of the lanes
-// has them.
+// The factors of the rows of A of the block at hand, and of all columns of B as each quarter of the
+// lanes has them.
 typedef struct TensorFactors {
   double a[TENSOR_LANES][TCGEN05_SCALES_MAX];
   double b[TENSOR_QUARTERS][TCGEN05_N_MAX][TCGEN05_SCALES_MAX];

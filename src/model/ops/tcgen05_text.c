@@ -1,13 +1,12 @@
 // tcgen05 in CUDA: a device function around each instruction, for one CTA and for a pair.
 //
-// Worked example, what becomes of
+// Worked example,
 //   sums[0, w * 256] += async tcgen05.m128n256k16.f16 A_s[…] * B_s[…]   cta_group 2
-// is
+// becomes
 //   tcgen05_mma_pair_f16(tensor_at(tensor_begin, 0, w * 256), tile_of(A_s, …), tile_of(B_s, …),
 //       0x10400010u, 0 < k_o + k_i);
-// whose text names cta_group::2 and the kind that the atom's instruction ends with. Where tensor
-// memory begins is known by a word beside the mbarriers, the product's descriptors by
-// tile_operand.c.
+// Its text names cta_group::2 and the kind that the atom's instruction ends with. A word beside the
+// mbarriers says where tensor memory begins; tile_operand.c makes the product's descriptors.
 #include "model/ops/tcgen05_text.h"
 
 #include <string.h>

@@ -17,12 +17,13 @@ typedef struct TilePart {
 } TilePart;
 
 // Its elements as numbers, row after row. `now` is the access by the async proxy; NULL: it was made
-// when the operation was issued (tile_ask), and what is there now is taken.
+// when the operation was issued (tile_ask), and the present values are taken.
 void tile_read_shared(Machine *m, const Warp *w, const Code *code, const Touch *now,
                       uint16_t reader, int i, int64_t corner, TilePart part, double *out);
 void tile_read_global(Machine *m, const Code *code, int i, const int64_t *index, TilePart part,
                       double *out);
-// All of its elements will be read by `reader`, who knows what `now` does; false after a finding.
+// All of its elements will be read by `reader`, which knows all that `now` knows; false after a
+// finding.
 bool tile_ask(Machine *m, const Warp *w, const Code *code, const Touch *now, uint16_t reader, int i,
               int64_t corner);
 

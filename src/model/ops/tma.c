@@ -1,13 +1,13 @@
 // Copies by the tensor memory accelerator, and the fence in front of them.
 //
 //   tma_load(slab, at, &A_map, column, row, full, slot);    column and row as the matrix lies in
-//   memory
+//                                                           memory
 //
-// A copy is issued by one thread and carried out by nobody in particular, "the agent". Early, it
-// lands at once; late, when no warp can go on without it: both ends are legal for the hardware. Its
-// elements are in flight until then, and afterwards written by the agent; who has not waited for
-// the phase in which they landed is not ordered with that (interp_shadow.c). Every mbarrier has an
-// agent of its own: that a slab asked for later has landed says nothing of this one.
+// One thread issues a copy, and no thread carries it out: "the agent" does. Early, it lands at
+// once; late, when no warp can go on without it: both ends are legal for the hardware. Its elements
+// are in flight until then, and afterwards written by the agent. A thread that has not waited for
+// the phase in which they landed is not ordered with that write (interp_shadow.c). Every mbarrier
+// has an agent of its own: the landing of a slab asked for later says nothing of this one.
 #include <string.h>
 
 #include "model/ops/ops.h"
@@ -33,7 +33,7 @@ static const char *box_fault(Arena *arena, const Program *program, const Code *c
 
 static int64_t box_elements(const Op *op) { return op->box[0] * op->box[1]; }
 
-// As wide as the types whose size the compiler knows.
+// Copies by size, for the sizes that the compiler knows.
 static void copy_element(uint8_t *to, const uint8_t *from, int bytes) {
   if (bytes == 2)
     memcpy(to, from, 2);
@@ -43,7 +43,8 @@ static void copy_element(uint8_t *to, const uint8_t *from, int bytes) {
     memcpy(to, from, (size_t)bytes);
 }
 
-// The block at whose mbarrier the bytes of a box count: the one it goes to, of a pair the even one.
+// The block with the mbarrier that counts a box's bytes: the one it goes to, in a pair the even
+// one.
 static int counting_rank(const Op *op, int rank) { return op->cta_group > 1 ? rank & ~1 : rank; }
 
 // For the block at hand.

@@ -48,7 +48,7 @@ static const char *wgmma_fault(Arena *arena, const Program *program, const Code 
   return fault;
 }
 
-// Elements of A by row of K, those of C as Sums has them.
+// Elements of A by row of K, elements of C as Sums has them.
 static FragmentTable tabulate(Arena *arena, const Atom *atom, AtomOperand operand) {
   FragmentMap map = fragment_map(atom, operand);
   const int columns = operand == ATOM_C ? N_MAX : map.cols;

@@ -1,14 +1,14 @@
-// One row per pass that the other compiler has too: under which name, and what it prints.
+// One row per pass that the other compiler has too: its name there, and the text it prints.
 //
-// A bundle is a slab's copies with what makes them safe; the word in front says by what they come,
-// the bracket which slot of how many. Worked example,
+// A bundle is a slab's copies with the steps that make them safe. The word in front says the kind
+// of the copies, the bracket the slot and the number of slots. Worked example,
 // ASYNC_COPY=1,BUFFER_COUNT=3,PIPELINE_STAGES=1:
 //   async copies        bundle async[3@(k_o % 3)]
 //   pipelining          bundle async[3@(k_o + 2) depth=3], AsyncWait(keep=2) in the loop, keep=0 in
 //                       the drain
 // It waits in front of the multiply, behind the request for the slab furthest ahead, and so leaves
-// as many groups in flight as slabs are ahead; here the wait stands behind the multiply and leaves
-// one less. PAD_SMEM has no row: its pad is another one.
+// one group in flight for each slab ahead. Here the wait stands behind the multiply and leaves one
+// less. PAD_SMEM has no row: its pad is another one.
 #include "model/passes/dialect.h"
 
 #include "base/str.h"

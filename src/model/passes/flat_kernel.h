@@ -1,4 +1,4 @@
-// Kernels beside the one that multiplies, whose threads go through a matrix one after the other.
+// Kernels beside the one that multiplies; their threads go through a matrix one after the other.
 #pragma once
 #include "model/ir/role.h"
 #include "model/ir/stmt.h"

@@ -27,8 +27,8 @@ typedef struct Pass {
 extern const Pass pass_table[];
 extern const int pass_count;
 
-// Runs a pass for each product of the program, in the order in which they are computed; one that
-// runs once gets the last of them, whose C the kernel stores: its rows and columns are the grid's.
+// Runs a pass for each product of the program, in the order in which they are computed. A pass that
+// runs once gets the last of them, which stores C: its rows and columns are the grid's.
 void pass_run(const Pass *pass, Program *program, const Schedule *schedule);
 void pass_each_product(PassRun *run, Program *program, const Schedule *schedule);
 

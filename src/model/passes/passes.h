@@ -30,7 +30,7 @@ const Expr *attention_unseen_key(const Program *program, const Expr *q, const Ex
 // The matrix element of one of the product's operands in global memory, of the head at hand.
 Access operand_element(Program *program, const Product *product, int operand, const Expr *row,
                        const Expr *column);
-// A register buffer of so many rows and columns (0: it has none).
+// A register buffer of `rows` rows and `columns` columns (0: it has none).
 Buffer *attention_new_registers(Program *program, const char *name, BufferRole role, int64_t rows,
                                 int64_t columns, KnobId knob);
 
@@ -85,38 +85,39 @@ int copy_width(Program *program, const Product *product, int operand);
 // whole row if none do.
 int64_t slab_cell_run(const Product *product, int operand, const Buffer *slab);
 
-// Whether B's slab, as it lies, is read by plain loads of 4 bytes, lane / 4 along its rows: an atom
-// of 4-byte values whose B no ldmatrix turns round.
+// Whether plain loads of 4 bytes read B's slab as it lies, lane / 4 along its rows: an atom of
+// 4-byte values, for which no ldmatrix turns B round.
 bool slab_is_read_plainly(const Program *program, const Product *product);
 
 // Builds it anew, through registers, in the place of the copy that k_o's body has.
 void slab_replace_copy(Program *program, const Product *product, int operand, int width,
                        KnobId knob);
 
-// The same by the tensor memory accelerator: TMA_LOADs of boxes, one or one per panel, whose bytes
+// The same by the tensor memory accelerator: TMA_LOADs of boxes, one or one per panel; their bytes
 // count at the mbarrier `full`.
 Stmt *slab_build_boxes(Program *program, const Product *product, int operand, Access full,
                        KnobId knob);
 
-// A loop that initialises all mbarriers of a buffer for so many arrivals.
+// A loop that initialises all mbarriers of a buffer for `arrivals` arrivals.
 Stmt *tma_build_inits(Program *program, Buffer *mbarriers, int64_t arrivals, KnobId knob);
-// Puts more inits behind those of the one thread that initialises; the fence stands behind all.
+// Puts more inits behind the inits of the one thread that initialises; the fence stands behind all.
 void tma_add_inits(Stmt *of_one_thread, Stmt *inits);
 Stmt *tma_fence_inits(Program *program, KnobId knob);
 
 // For a slab of fused products, each of which has mbarriers of its own: "full_k".
 const char *tma_mbarriers_name(Program *program, const char *what, const Buffer *slab);
 
-// The number of threads that only fetch for so many that multiply: PRODUCER_WARPS if it says one,
-// else a warpgroup, or a warp if those that multiply are no whole warpgroups.
+// The number of threads that only fetch for `consumers` threads that multiply: PRODUCER_WARPS if it
+// says one, else a warpgroup, or a warp if the consumers are no whole warpgroups.
 int64_t pass_producers(const Schedule *schedule, int64_t consumers);
-// Threads beside those of the tile that multiply for them, which only write; 0: these multiply.
+// Threads beside the tile's threads that multiply for them; the tile's threads then only write. 0:
+// the tile's threads multiply.
 int64_t pass_askers(const Schedule *schedule, int64_t writers);
 // The registers that setmaxnreg shall leave a consumer; 0 when none need be moved.
 int64_t pass_consumer_registers(const Schedule *schedule, int64_t consumers, int64_t producers);
 
-// ROLE_SCHEDULE: whether consumers take tiles by turns, and how many tiles those of a block are at
-// work on at once.
+// ROLE_SCHEDULE: whether consumers take tiles by turns, and the number of tiles that a block's
+// consumers are at work on at once.
 bool pass_pingpong_wanted(const Schedule *schedule);
 int64_t pass_tiles_at_once(const Schedule *schedule);
 
@@ -126,7 +127,7 @@ int64_t pass_tiles_at_once(const Schedule *schedule);
 Stmt *groups_release_before(Program *program, Stmt *arrive, const Stmt *k_o);
 void overlap_products(Program *program, const Schedule *schedule);
 
-// Whether pieces of so many columns make up a warp's, and are whole atoms or parts of one.
+// Whether pieces of `columns` columns make up a warp's, and are whole atoms or parts of one.
 bool pass_piece_fits(int64_t columns, int64_t of_warp, int64_t of_atom);
 
 // A LET of the same range takes the place of a block digit's variable, also in its axis. The loop
@@ -149,7 +150,7 @@ TilePlace tile_place_hilbert(Program *program, const Product *product, const Exp
 // rows in which the pattern of a swizzle is whole.
 bool pass_multicast_divides(int64_t rows, int64_t panels, int64_t blocks);
 
-// Registers of a fragment become n sets of them, [n][…]; the list's accesses are those of one set.
+// Registers of a fragment become n sets of them, [n][…]; the list then accesses one set.
 void fragment_add_sets(Buffer *fragment, int64_t n);
 void fragment_index_sets(Stmt *list, const Buffer *fragment, const Expr *set);
 
@@ -163,8 +164,8 @@ void slab_drop_staging(Program *program, const Product *product);
 
 // Whether slabs are read by descriptors, through the async proxy, and by no lane.
 bool slabs_are_tiles(const Product *product);
-// All that threads have written to a slab comes before what wgmma reads of it: stands in front of
-// the barrier that says so. NULL where lanes read, who need the barrier alone.
+// All writes of threads to a slab come before the reads of wgmma: it stands in front of the barrier
+// that says so. NULL where lanes read, which need only the barrier.
 Stmt *slab_fence(Program *program, const Product *product, KnobId knob);
 
 // The slab's element at (row, column) as they lie in the global operand, in the ring slot of k_o.

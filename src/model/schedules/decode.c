@@ -13,12 +13,12 @@
 //   64x3        slabs 64 deep, 3 of them
 //   nn          A and B column-major
 //
-// A name of CUTLASS 3.x has five types behind its instruction: A, B, sums, C, result. One that is
-// not known takes its place all the same, so that those behind it stay what they are.
+// A name of CUTLASS 3.x has five types behind its instruction: A, B, sums, C, result. A type that
+// is not known takes its place all the same, so that the types behind it keep their places.
 //
-// Sources: the letters of layouts and types are those of CUTLASS's functionality table and of
-// cublasLt's heuristics; cta_k x stages is confirmed in NVIDIA's forum (topic 297449). Letters that
-// cuBLAS has not documented (those behind nvjet's cluster) are listed as unknown, not guessed.
+// Sources: the letters of layouts and types come from CUTLASS's functionality table and cublasLt's
+// heuristics; cta_k x stages is confirmed in NVIDIA's forum (topic 297449). Letters that cuBLAS has
+// not documented (the ones behind nvjet's cluster) are listed as unknown, not guessed.
 #include "model/schedules/decode.h"
 
 #include <ctype.h>
@@ -144,7 +144,7 @@ static void set_type(Reader *r, DType type) {
   r->out->type = type;
 }
 
-// xmma: storage of A and B, then the type they are multiplied in with that of the sums, then C.
+// xmma: storage of A and B, then the type they are multiplied in with the type of the sums, then C.
 static const char *read_xmma_types(Reader *r, DType first, DType second, bool pair) {
   r->n_types++;
   if (r->n_types == 1) {
@@ -192,7 +192,7 @@ static const char *read_operand(Reader *r, const char *piece) {
   return SAY("%s %s", operand, dtype_name(type));
 }
 
-// Before the instruction a type is that of C, behind it that of A and B, then C's again.
+// Before the instruction a type is C's, behind it A's and B's, then C's again.
 static const char *read_types(Reader *r, const char *piece) {
   DType first, second;
   const char *rest = piece;
@@ -248,8 +248,8 @@ static const char *say_instruction(Reader *r) {
              dtype_name(out->acc));
 }
 
-// The issuer of the products of an architecture, where they are no warp's: wgmma is sm_90's alone,
-// tcgen05.mma that of sm_100 to sm_110, and sm_120 has neither.
+// The issuer of the products of an architecture, where no warp issues them: only sm_90 has wgmma,
+// only sm_100 to sm_110 have tcgen05.mma, and sm_120 has neither.
 static void set_unit(DecodedKernel *out) {
   out->tensor = true;
   out->tensor_memory = out->arch >= 100 && out->arch < 120;

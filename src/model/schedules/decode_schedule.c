@@ -72,7 +72,7 @@ static const char *type_of(const DecodedKernel *kernel) {
   return dtype_name(kernel->type == DTYPE_F32 ? DTYPE_TF32 : kernel->type);
 }
 
-// The atom of so many lanes that multiplies the type and has a knob: the instruction of the name,
+// The atom of this many lanes that multiplies the type and has a knob: the instruction of the name,
 // else the first of the table; NULL: none.
 static const Atom *find_atom(const DecodedKernel *kernel, int lanes) {
   const Atom *nearest = NULL;
@@ -179,8 +179,8 @@ static void set_warp_tile(Builder *b) {
 
 // ---- tiles of warpgroups ------------------------------------------------------------------------
 
-// How many warpgroups multiply a tile, where the name does not say: as few as have room for the
-// sums.
+// The number of warpgroups that multiply a tile, where the name does not say: the fewest that have
+// room for the sums.
 static int choose_groups(Builder *b) {
   const DecodedKernel *kernel = b->kernel;
   if (kernel->groups >= 1 && kernel->groups <= GROUPS_MAX) return kernel->groups;
@@ -355,8 +355,8 @@ static void set_tensor_transport(Builder *b) {
   if (kernel->pair) str_add(&b->knobs, ",CLUSTER_M=2,CTA_GROUP=2");
 }
 
-// A warp's instructions that stand in for a warpgroup's fetch by TMA, as those do; who fetches,
-// only some names say.
+// A warp's instructions that stand in for a warpgroup's fetch by TMA, as those do; only some names
+// say which warps fetch.
 static void set_transport(Builder *b) {
   bool tma = b->kernel->warpgroup && b->atom, roles = tma && b->kernel->roles && b->stages > 1;
   bool async = !tma && (b->stages >= 3 || (b->kernel->arch >= 80 && b->atom));
@@ -375,9 +375,9 @@ static void set_transport(Builder *b) {
   set(b, "FRAG_BUFFER", 2);
 }
 
-// ---- what is left to say ------------------------------------------------------------------------
+// ---- the rest of the words ----------------------------------------------------------------------
 
-// A tile in tensor memory stays as it is: its rows are those of an instruction, or of a pair.
+// A tile in tensor memory stays as it is: an instruction, or a pair, has its rows.
 static bool is_exchanged(const DecodedKernel *kernel) {
   return *kernel->layout && kernel->layout[2] != 't' && !kernel->tensor_memory;
 }
@@ -445,7 +445,7 @@ static void say_clusters(Builder *b) {
          kernel->cluster_m, kernel->cluster_n, kernel->cluster_m, kernel->cluster_n);
 }
 
-// The ladder's rung that has the same instruction and as many CTAs for it.
+// The ladder's rung that has the same instruction and the same number of CTAs for it.
 static void say_rung(Builder *b) {
   static const struct {
     bool tcgen05, scaled, pair;

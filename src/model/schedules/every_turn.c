@@ -12,7 +12,7 @@
 
 enum { TAIL = 1, BOUNDED_MAX = 2, QUICK_STATES = 4000 };
 
-// So many slabs and tiles of the first cluster; `cut`: of the last slab a part alone.
+// The numbers of slabs and tiles of the first cluster; `cut`: only a part of the last slab.
 typedef struct Turns {
   int64_t slabs, tiles;
   bool cut;
@@ -94,8 +94,8 @@ static Counted count_at(const Search *s, const char *bar) {
   return out;
 }
 
-// The most arrivals of a phase of an mbarrier where those of a period are not an even number of
-// phases, so that a longer run ends its phases elsewhere; 0: there is none.
+// The most arrivals of a phase of an mbarrier where the arrivals of a period are not an even number
+// of phases, so that a longer run ends its phases elsewhere; 0: there is none.
 static int64_t drift(const Search *x, const Search *y) {
   int64_t most = 0;
   for (int b = 0; b < x->n_bars; b++) {
@@ -189,8 +189,8 @@ static bool two_lists(const Runner *r, Arena *arena, int64_t slabs, const Search
   return true;
 }
 
-// One arrival too many or too few in each phase is a whole phase after as many turns of its slot.
-// False: no more runs.
+// One arrival too many or too few in each phase adds up to a whole phase, after as many turns of
+// its slot as a phase has arrivals. False: no more runs.
 static bool run_until_it_shows(const Runner *r, int64_t slabs) {
   const Search *of[2];
   Arena *arena = arena_new("every order");
@@ -288,7 +288,7 @@ EveryTurn every_turn_search(const TargetTable *targets, const Schedule *schedule
   const Runner r = {targets, schedule, breakage, options, &out};
   const int64_t most = 2 * out.slots + 2, see = schedule_turns_to_see(schedule);
   bool on = true, put_off = false;
-  // Where a short run takes many states, what is wrong shows sooner when a slot is filled again.
+  // Where a short run takes many states, a fault shows sooner when a slot is filled again.
   int64_t slabs = 0;
   while (on && !put_off && ++slabs < most) on = run(&r, &(Turns){slabs, 1, false}, &put_off);
   if (on) on = run_until_it_shows(&r, most);

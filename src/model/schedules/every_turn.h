@@ -5,16 +5,17 @@
 //   every_turn_free(&every);
 //
 // The kernel is searched (order/search.h) with 1 … 2·S + 2 slabs of a ring of S slots, with a last
-// slab that is cut, and with as many tiles for one block as show all that can go wrong from one to
-// the next. That holds for every number of slabs:
+// slab that is cut, and with enough tiles for one block to show every fault from one tile to the
+// next. That holds for every number of slabs:
 //
-//   nobody gets ahead     a slot is filled again only when its readers have arrived, so that where
+//   no warp gets ahead    a slot is filled again only when its readers have arrived, so that where
 //                         2·S + 2 turns are sound no warp is more than S turns ahead of another
 //   turns come back       2·S turns on, every slot and every phase bit is the same: the lists of
-//                         events for 4·S + 2 slabs are those for 2·S + 2 with one period put in
+//                         events for 4·S + 2 slabs are the lists for 2·S + 2 with one period put in
 //                         (compared event by event, else the verdict is no more than "bounded")
 //
-// so the state behind turn t is the state behind turn t + 2·S, and what a longer run can do, from
+// So the state behind turn t is the state behind turn t + 2·S: whatever a longer run can do from
+// there on, one of the short runs has done.
 // there on, one of those has done.
 #pragma once
 #include "model/interp/breakage.h"
@@ -44,6 +45,6 @@ EveryTurn every_turn_search(const TargetTable *targets, const Schedule *schedule
                             BreakageId breakage, const SearchOptions *options);
 // The fewest slabs of which every part of a tile that is cut along K has one.
 int64_t every_turn_least_slabs(const Schedule *schedule);
-// The schedule with so many slabs, and a row of so many tiles of a cluster.
+// The schedule with `slabs` slabs, and a row of `tiles` tiles of a cluster.
 Schedule every_turn_schedule(const Schedule *schedule, int64_t slabs, int64_t tiles);
 void every_turn_free(EveryTurn *every);

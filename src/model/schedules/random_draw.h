@@ -1,5 +1,5 @@
-// Private to random_schedule.c and random_families.c: the tables of what is drawn, and draws that
-// both have.
+// Private to random_schedule.c and random_families.c: the tables to draw from, and draws that both
+// have.
 #pragma once
 #include "model/schedules/random_schedule.h"
 

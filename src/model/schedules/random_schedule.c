@@ -122,8 +122,8 @@ static void draw_operands(uint64_t *state, Schedule *schedule) {
 
 // ---- atoms --------------------------------------------------------------------------------------
 
-// The values of ATOM_KIND that the target can carry out, those of warpgroups alone for Hopper's
-// family; returns how many.
+// The values of ATOM_KIND that the target can carry out; for Hopper's family only the atoms of
+// warpgroups. Returns their number.
 static int find_atoms(const Target *target, RandomFamily family, int64_t kind[RANDOM_ATOMS_MAX]) {
   int n = 0;
   for (int64_t value = 1; value <= knob_table[KNOB_ATOM_KIND].hi; value++) {
@@ -246,8 +246,8 @@ static void draw_roles(uint64_t *state, bool roles, Schedule *schedule) {
 
 // ---- clusters -----------------------------------------------------------------------------------
 
-// A cluster of two blocks or more; most of those whose slabs come by TMA fetch them together.
-// Shares that do not come out even are left to the rules.
+// A cluster of two blocks or more; most clusters with slabs by TMA fetch them together. The rules
+// handle shares that do not come out even.
 static void draw_cluster(uint64_t *state, bool tma, Schedule *schedule) {
   int64_t *v = schedule->value;
   v[KNOB_CLUSTER_M] = (int64_t)1 << random_between(state, 0, 2);
@@ -256,8 +256,8 @@ static void draw_cluster(uint64_t *state, bool tma, Schedule *schedule) {
   v[KNOB_MULTICAST] = tma && random_between(state, 0, 3) > 0;
 }
 
-// Half of the schedules whose slabs come by TMA have clusters, a few of the others. From a copy of
-// the state: whatever else is drawn stays as it was without these knobs.
+// Half of the schedules with slabs by TMA have clusters, a few of the others. Drawn from a copy of
+// the state: all other draws stay the same as without these knobs.
 static void draw_clusters(uint64_t state, bool tma, Schedule *schedule) {
   enum { CLUSTER_ONE_IN = 8, WITH_TMA_ONE_IN = 2 };
   if (random_between(&state, 1, tma ? WITH_TMA_ONE_IN : CLUSTER_ONE_IN) == 1)
@@ -441,8 +441,8 @@ static void draw_elect(uint64_t state, Schedule *schedule) {
   if (issues) schedule->value[KNOB_ELECT] = random_between(&state, 0, 3) > 0;
 }
 
-// One staged product in eight whose atom multiplies a type of parts is one of f32 that is split,
-// and one in four of those whose slabs are waited for is promoted. The draws that follow are the
+// One staged product in eight with an atom for a type of parts becomes a split product of f32. One
+// in four of the products that wait for their slabs is promoted. The draws that follow are the
 // same.
 static void draw_parts(uint64_t state, Schedule *schedule) {
   int64_t *v = schedule->value;

@@ -3,12 +3,12 @@
 #include "model/words/knob.h"
 #include "model/words/target.h"
 
-// Tells what is drawn from: everything, half of it on a tensor-core atom where the target has one;
-// or what Hopper brought, each by itself in a fixed share of the schedules, however many draws of
-// it are refused: wgmma fed by TMA, roles, clusters, persistent blocks, lists by place, sums that
-// leave by TMA. BLACKWELL is sums in tensor memory, with whatever goes with them. SCALED is
-// mma.sync with scale factors. ATTENTION is the other program: three kernels or one, of fma or of
-// atoms of a warp.
+// Tells the set to draw from. ANY is everything, half of it on a tensor-core atom where the target
+// has one. Or it is the new parts of Hopper, each by itself in a fixed share of the schedules,
+// however many draws of it are refused: wgmma fed by TMA, roles, clusters, persistent blocks, lists
+// by place, sums that leave by TMA. BLACKWELL is sums in tensor memory, with all that goes with
+// them. SCALED is mma.sync with scale factors. ATTENTION is the other program: three kernels or
+// one, of fma or of atoms of a warp.
 typedef enum RandomFamily {
   RANDOM_ANY,
   RANDOM_HOPPER,

@@ -143,7 +143,7 @@ static int64_t at_least(int64_t tiles, int64_t tile) {
 }
 
 // Slabs of K so that a tile has `slabs` of them for all of its products of parts, and whole runs of
-// those whose sums are promoted.
+// slabs where sums are promoted.
 static int64_t whole_runs(const Schedule *schedule, int64_t slabs) {
   const int64_t run = max64(schedule->value[KNOB_PROMOTE], 1);
   return ceil_div(ceil_div(slabs, schedule_products(schedule)), run) * run;
@@ -179,7 +179,7 @@ int64_t schedule_slabs_to_see(const Schedule *schedule) {
   return (schedule->value[KNOB_TMA] ? 2 * ring : ring) + 1;
 }
 
-// Two tiles show an edge; of an axis with groups as many as are wanted.
+// Two tiles show an edge; an axis with groups has the wanted number.
 static int64_t tiles_for(int64_t group, int64_t wanted) { return group > 1 ? wanted : 2; }
 
 Schedule schedule_reduce(Arena *scratch, const TargetTable *targets, const Schedule *schedule,

@@ -52,8 +52,8 @@ int64_t schedule_slabs_to_see(const Schedule *schedule);
 Schedule schedule_reduce(Arena *scratch, const TargetTable *targets, const Schedule *schedule,
                          double work_max);
 
-// `schedule` with one tile of C for each block of a cluster, and the edges; every slab stays, so
-// that it goes as many turns as block 0 of the whole problem does for its first tile.
+// `schedule` with one tile of C for each block of a cluster, and the edges. Every slab stays, so it
+// takes the same number of turns as block 0 of the whole problem takes for its first tile.
 Schedule schedule_one_tile(const Schedule *schedule);
 
 // Fewer slabs for each tile, with which its ring ends at the same slot and in the same phase: about
@@ -67,11 +67,11 @@ int64_t schedule_turns_to_see(const Schedule *schedule);
 // The most that there are, with a single cluster at work.
 int64_t schedule_turns(const Schedule *schedule);
 
-// schedule_reduce(), but where that leaves a persistent schedule fewer tiles than
-// schedule_turns_to_see() it is cut down to a row of so many, or a column, which may cost
+// schedule_reduce(), but with more tiles: where that leaves a persistent schedule fewer tiles than
+// schedule_turns_to_see(), it is cut down to a row of that many, or a column, which may cost
 // REDUCE_FOR_TURNS times the limit.
 Schedule schedule_reduce_turns(Arena *scratch, const TargetTable *targets, const Schedule *schedule,
                                double work_max);
-// The same with so many tiles, at most as many as there are.
+// The same with `turns` tiles, at most all that there are.
 Schedule schedule_reduce_to_turns(Arena *scratch, const TargetTable *targets,
                                   const Schedule *schedule, int64_t turns, double work_max);

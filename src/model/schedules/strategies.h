@@ -15,5 +15,5 @@ typedef struct Strategy {
 
 enum { STRATEGIES_MAX = 5 };
 
-// Returns how many there are for the schedule's family; none when it stages nothing.
+// Returns the number of strategies for the schedule's family; none when it stages nothing.
 int derive_strategies(Arena *arena, const Model *model, Strategy out[STRATEGIES_MAX]);

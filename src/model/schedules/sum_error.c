@@ -65,7 +65,7 @@ static void take(const Summing *how, const float *x, float *parts) {
   }
 }
 
-// The sums that a thread has: those of the instructions, and those that they are promoted to.
+// The sums that a thread has: the sums of the instructions, and the sums that they are promoted to.
 typedef struct Sums {
   double run;
   float promoted;

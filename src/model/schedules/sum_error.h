@@ -1,4 +1,4 @@
-// How far off a kernel's sums are: by a simulation of the roundings of its instructions.
+// The error of a kernel's sums: by a simulation of the roundings of its instructions.
 //
 // fma adds to nearest. The tensor core adds the products of one instruction, and the sum so far, by
 // cutting off: it aligns all of them with the largest, keeps two bits below the last bit of an f32,
@@ -14,7 +14,7 @@
 //   3xtf32, PROMOTE=2        6.12e-09  5.99e-09       3.08e-07  3.15e-07
 //   fma, one sum after another 2.6e-08 2.8e-08 (cuBLAS) 9.5e-07 9.9e-07 (cuBLAS, B_COL=1)
 //
-// mma.sync is taken to do the same; nobody has measured that here.
+// mma.sync is taken to do the same; it was not measured here.
 #pragma once
 #include "base/form.h"
 #include "model/words/knob.h"
@@ -27,7 +27,7 @@ typedef struct SumError {
   int cells;            // that were simulated
 } SumError;
 
-// For so many cells of the schedule's C, drawn from a seed of their own: the same each time. Some
+// For `cells` cells of the schedule's C, drawn from a seed of their own: the same each time. Some
 // 0.1 ms a cell for K = 4096.
 SumError sum_error(Arena *scratch, const Schedule *schedule, SumData data, int cells);
 // The same of fp32 multiply-adds, one after the other along K.

@@ -55,7 +55,7 @@ typedef struct EmitArg {
 // of one kind.
 typedef struct EmitStamp {
   const Stmt *stmt;  // the operation, or the first of the work
-  const Var *turn;   // the loop whose turn its stamps say; NULL: none, they say 0
+  const Var *turn;   // the loop with the turn that its stamps say; NULL: none, they say 0
   bool follows;  // begins where the place before it in its list ends: it has no begin of its own
 } EmitStamp;
 
@@ -64,7 +64,7 @@ typedef struct EmitKernel {
   int64_t n_blocks, n_threads;  // grid and block, both in x
   int64_t cluster;              // blocks of a cluster, in x; 1: there are none
   bool dependent;               // launched while the kernel in front of it still runs
-  bool persistent;     // the grid is as many blocks as fit on the GPU at once, n_blocks at most
+  bool persistent;     // the grid is the blocks that fit on the GPU at once, n_blocks at most
   int64_t smem_bytes;  // of the whole pool
   int64_t dynamic_smem_bytes;  // what the launch must ask for: 0 when the pool is static
   int64_t tensor_columns;      // of tensor memory, of which an SM has 512; 0: none
@@ -96,9 +96,9 @@ int emit_blocks_in_tensor_memory(const EmitKernel *kernel);
 // "A", or "A_map": the parameter's name.
 const char *emit_arg_name(Arena *arena, const EmitArg *arg);
 
-// Holds what the map of a parameter that has one says: the matrix as it lies in memory, columns
-// being neighbours, how many of them lie one behind the other (0: it is one), and the box of a
-// copy, in elements; the chunk bits that are permuted.
+// Holds the map of a parameter that has one: the matrix as it lies in memory, with columns as
+// neighbours; the number of matrices one behind the other (0: it is one); the box of a copy, in
+// elements; the chunk bits that are permuted.
 typedef struct EmitMap {
   int64_t columns, rows, matrices;
   int box_columns, box_rows, swizzle_bits;

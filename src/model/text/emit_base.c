@@ -4,10 +4,10 @@
 // digits bound to them, and LETs over those. Constants stay with the rest, where they become the
 // immediate of the instruction; so the copies of slab 0 and of slab k_o share one base.
 //
-// Accesses whose rest is constant keep their offset whole: nothing would be won. So do global ones:
-// a base in global memory would hold two registers through the whole loop, and in a kernel of 255
-// that costs more than computing it anew for each slab (last rung of the fp32 ladder, 4096³ on an
-// H200: 44.7 TFLOP/s with bases everywhere, 49.2 with shared ones, 44.6 with none).
+// An access with a constant rest keeps its offset whole: a base would win nothing. So do global
+// ones: a base in global memory would hold two registers through the whole loop, and in a kernel of
+// 255 that costs more than computing it anew for each slab (last rung of the fp32 ladder, 4096³ on
+// an H200: 44.7 TFLOP/s with bases everywhere, 49.2 with shared ones, 44.6 with none).
 #include "model/text/emit_parts.h"
 
 #include <assert.h>

@@ -1,8 +1,8 @@
-// A loop → the axes whose ends its guards name, and a number for each of them that the compiler
+// A loop → the axes with ends that its guards name, and a number for each of them that the compiler
 // does not know.
 //
-// It is known before the loop is written which those are: what stands in it is looked through for
-// accesses with a guard. Boxes of TMA have none, the copy itself sees where a matrix ends.
+// The axes are known before the loop is written: its statements are searched for accesses with a
+// guard. Boxes of TMA have none, the copy itself sees where a matrix ends.
 //
 // Worked example: A[m_b * 320 + …, k] of 4096 rows in tiles of 320 is guarded along M, since 13 ·
 // 320 is more, and B[k, n_b * 8 + …] of 4096 columns in tiles of 8 is not: M alone gets an m_end.

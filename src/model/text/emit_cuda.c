@@ -64,7 +64,7 @@ static const char *print_dims(Emitter *emitter, const Buffer *buffer) {
   return out.text;
 }
 
-// Tells what a register buffer is for, beside how many values it has in a register.
+// Tells the use of a register buffer, beside its number of values in a register.
 static const char *print_words(Emitter *emitter, const Buffer *buffer) {
   static const char *const sharing[] = {
       [1] = "", [2] = ", two to a register", [4] = ", four to a register"};
@@ -489,7 +489,7 @@ static void print_heading(Emitter *emitter, const Emission *emission) {
     emitter_line(emitter, "//   workspace: %lld bytes", (long long)emission->workspace_bytes);
 }
 
-// Only those the text uses: a constant that nobody reads is a warning.
+// Only those the text uses: an unused constant is a warning.
 static void print_extents(Emitter *emitter, const EmitSymbols *symbols) {
   Str text = str_new(emitter->arena);
   for (int a = 0; a < AXIS_COUNT; a++) {
@@ -504,7 +504,7 @@ static void print_extents(Emitter *emitter, const EmitSymbols *symbols) {
 
 enum { SHORT_TABLE = 16, TABLE_ROW = 12 };
 
-// Numbers first … end - 1 of a table, as far as it has so many.
+// Numbers first … end - 1 of a table, as far as it reaches.
 static const char *print_numbers(Emitter *emitter, const Expr *expr, int first, int end) {
   Str text = str_new(emitter->arena);
   for (int i = first; i < end && i < expr->table_length; i++) {

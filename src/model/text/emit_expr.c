@@ -1,8 +1,8 @@
 // Printing expressions, offsets and guards.
 //
 // Nothing is decided here about where an element lies: the offset is the tree access_offset()
-// gives. It has every product multiplied out, which nobody likes to read, so terms that share a
-// stride are put in one parenthesis. Worked example, A[M][K] with K = 4096:
+// gives. It has every product multiplied out, which is hard to read, so terms that share a stride
+// are put in one parenthesis. Worked example, A[M][K] with K = 4096:
 //   tree     m_b*524288 + m_t*4096 + k_o*16 + 5
 //   by 4096  (m_b*128 + m_t) * K   and the rest   k_o*16 + 5
 //   text     (m_b * 128 + m_t) * K + k_o * 16 + 5
@@ -30,7 +30,7 @@ static void print_operand(ExprText *text, const Expr *expr, bool parentheses, bo
 
 static void print_infix(ExprText *text, const Expr *expr) {
   int own = expr_precedence(expr->op);
-  // Mixed bit operators get parentheses although C needs none: nobody remembers their order.
+  // Mixed bit operators get parentheses although C needs none: few readers remember their order.
   bool logic = expr->op == EXPR_LAND || expr->op == EXPR_LT || expr->op == EXPR_EQ;
   bool bits = own <= PRECEDENCE_BITS && !logic;
   int left = expr_precedence(expr->a->op), right = expr_precedence(expr->b->op);
@@ -163,7 +163,7 @@ static const int dim_axes[ROLE_COUNT][2] = {
     [ROLE_WEIGHTS] = {AXIS_M, AXIS_N}, [ROLE_ROW_SUMS] = {-1, AXIS_M},
 };
 
-// The axis whose name can stand for the length of a dimension; -1 when there is none.
+// The axis with a name that can stand for the length of a dimension; -1 when there is none.
 static int dim_axis(const Program *program, const Buffer *buffer, int d) {
   if (buffer->space != SPACE_GLOBAL || d >= buffer->rank) return -1;
   int of_matrix = d - (buffer->rank - 2);

@@ -9,7 +9,7 @@
 
 enum { EMIT_TABLES_MAX = 16, EMIT_RING_MAX = 16 };
 
-// Numbers that run along with a loop, and what is written for them; see emit_parts.h.
+// Numbers that run along with a loop, and the text that stands for them; see emit_parts.h.
 typedef struct EmitRingTerm {
   const Expr *number;
   const char *text;
@@ -63,6 +63,6 @@ void emit_term(ExprText *text, const Program *program, const Buffer *buffer, con
 // access is always inside.
 bool emit_guard(ExprText *text, const Program *program, const Access *access);
 
-// Marks the axes whose extents that condition names.
+// Marks the axes with extents that the condition names.
 void emit_guard_axes(Arena *arena, const Program *program, const Access *access,
                      bool named[AXIS_COUNT]);

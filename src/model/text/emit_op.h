@@ -8,8 +8,9 @@ typedef struct OpEmission {
   const PreludeText *call;  // a call without arguments is all there is to write; NULL: `write` does
   // Whether a wide one becomes several statements, one for each element; NULL: never.
   bool (*is_split)(const Emitter *emitter, const Op *op);
-  // Tells what it is for, by the role of what it writes, or reads where it writes nothing
-  // (ROLE_COUNT places): the remark above a group whose pass left no note; NULL: nothing is said.
+  // Tells its use, by the role of the buffer that it writes, or reads where it writes nothing
+  // (ROLE_COUNT places): the remark above a group without a note of its pass; NULL: nothing is
+  // said.
   const char *const *purposes;
   // For one that claims: what it calls the variables that are known behind it; else NULL.
   void (*name_known)(Arena *arena, const Program *program, const char **name);
@@ -32,7 +33,8 @@ void emit_guarded_line(Emitter *emitter, const char *guard, const char *statemen
 // tf32 lies in memory and in registers as f32.
 DType emit_stored_type(DType type);
 bool emit_is_same_type(const Buffer *a, const Buffer *b);
-// One instruction moves so many elements: 4, 8 or 16 bytes, whole registers, and more than one.
+// Whether one instruction moves `width` elements: 4, 8 or 16 bytes, whole registers, and more than
+// one.
 bool emit_is_one_move(const Buffer *buffer, int width);
 Prelude emit_move_of(const Emitter *emitter, PreludeKind kind, const Buffer *memory,
                      const Buffer *registers, int width);

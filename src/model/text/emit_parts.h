@@ -17,7 +17,7 @@
 // Finds the bases of a kernel; they stay valid until the next kernel is begun.
 void emit_bases_collect(Emitter *emitter, const Kernel *kernel);
 
-// The base of an access and, in *rest, what is left of its offset; NULL when it has none.
+// The base of an access and, in *rest, the rest of its offset; NULL when it has none.
 const EmitBase *emit_base_of(const Emitter *emitter, const Access *access, const Expr **rest);
 
 void emit_bases_declare(Emitter *emitter);
@@ -50,7 +50,7 @@ void emit_bounds_end(Emitter *emitter);
 // Notes whether the kernel elects; declares `warp` where it does.
 void emit_elect_begin(Emitter *emitter, const Kernel *kernel);
 void emit_elect_declare(Emitter *emitter);
-// The parts of a condition (`expr`: that of the IF) of such a kernel that are not said by `warp`.
+// The parts of a condition (`expr`: the IF's) of such a kernel that `warp` does not say.
 typedef void EmitReads(const Expr *expr, void *context);
 void emit_condition_reads(const Stmt *stmt, const Expr *expr, EmitReads *reads, void *context);
 // The condition of an IF: "warp == 5 && elect_one()" where it elects.

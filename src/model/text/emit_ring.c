@@ -37,7 +37,7 @@ static bool stands_in(const Stmt *list, const Expr *wanted) {
   return search.found;
 }
 
-// ---- what is written for it ---------------------------------------------------------------------
+// ---- the text of it -----------------------------------------------------------------------------
 
 static void add(EmitRing *ring, const Expr *number, const char *text) {
   if (ring->n < EMIT_RING_MAX) ring->term[ring->n++] = (EmitRingTerm){number, text};
@@ -53,7 +53,7 @@ static const char *print_slot(Arena *arena, int64_t slots, int64_t ahead) {
                       over);
 }
 
-// Numbers bound inside of the loop that are so many slabs ahead of it, and their slots.
+// Numbers bound inside of the loop that run a fixed number of slabs ahead of it, and their slots.
 static void add_lets(Emitter *emitter, EmitRing *ring, const Stmt *list, const Var *k_o,
                      const Expr *slot) {
   Arena *arena = emitter->arena;

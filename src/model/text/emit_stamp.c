@@ -11,12 +11,12 @@
 // The kernel is written once, as a template, and is there twice: blocks that are not traced execute
 // the same instructions as without stamps, and no stamp asks whether its block is traced. The first
 // thread of each warp writes, into a page of its own, so that no stamp waits for another: 8 bytes
-// and no fence. All other threads count from beyond the page on, so one comparison tells who writes
-// and whether there is room: no branch. A stamp comes to six instructions and three registers
-// (CS2R.32, ISETP, IMAD.WIDE, STG.E.64, the count and what it says; nvcc 13.0, sm_90a). A full page
-// takes no more and goes on counting. The compiler moves no access to memory over a stamp;
-// arithmetic in registers alone may move. Where elect.sync picks the lane that issues, that one
-// writes: it is the same lane in each place.
+// and no fence. All other threads count from beyond the page on, so one comparison tells whether a
+// thread writes and whether there is room: no branch. A stamp comes to six instructions and three
+// registers (CS2R.32, ISETP, IMAD.WIDE, STG.E.64, the count and the word; nvcc 13.0, sm_90a). A
+// full page takes no more and goes on counting. The compiler moves no access to memory over a
+// stamp; arithmetic in registers alone may move. Where elect.sync picks the lane that issues, that
+// one writes: it is the same lane in each place.
 #include "model/text/emit_parts.h"
 
 #include "base/str.h"
@@ -116,7 +116,7 @@ static bool is_alone(const Op *op) {
   }
 }
 
-// Work that is shown; what is neither this nor alone belongs to the work at which it stands.
+// Work that is shown. Other operations that are not alone belong to the work at which they stand.
 static bool is_work(const Op *op) {
   return !is_alone(op) && op_facts(op->kind)->engine != ENGINE_NONE &&
          timeline_kind_of(op) < TIMELINE_KINDS;

@@ -1,5 +1,5 @@
-// Statements as CUDA lines: loops, LETs, IFs, and what is remarked above them. The operations are
-// emit_op.c's.
+// Statements as CUDA lines: loops, LETs, IFs, and the remarks above them. emit_op.c writes the
+// operations.
 //
 //   // STAGE=11: this thread's values of A       the remark, once above a group
 //   #pragma unroll                               REGISTER loops own their registers
@@ -83,7 +83,7 @@ static void emit_block(Emitter *emitter, const Stmt *owner, const char *group, b
   if (braces) emitter_line(emitter, "}");
 }
 
-// A loop over slabs at whose end a ring goes on.
+// A loop over slabs with a ring that goes on at its end.
 static void emit_round(Emitter *emitter, const Stmt *loop, const EmitRing *ring,
                        const char *group) {
   emitter->depth++;
@@ -229,8 +229,8 @@ static void emit_if(Emitter *emitter, const Stmt *stmt, const char *group) {
   emit_block(emitter, stmt, group, braces);
 }
 
-// A number that nobody reads would be a warning. One without a statement behind it stands between
-// hardware loops: emit_cuda.c sees to those.
+// An unused number would be a warning. One without a statement behind it stands between hardware
+// loops: emit_cuda.c sees to those.
 static void emit_let(Emitter *emitter, const Stmt *stmt) {
   if (stmt->next && !emit_list_reads(emitter, stmt->next, stmt->var)) return;
   const char *type = stmt->var->extent > (int64_t)INT32_MAX + 1 ? "long long" : "int";

@@ -1,5 +1,5 @@
-// Tells what a list reads and writes: every expression is looked into, and numbers that nobody
-// reads are not written, so neither is what they are made of.
+// Tells the variables that a list reads and writes: every expression is looked into. An unused
+// number is not written, so its own operands do not count either.
 #include "model/text/emit_parts.h"
 
 #include "model/ir/buffer.h"
@@ -38,8 +38,8 @@ static void use_stmt(Stmt *stmt, int depth, void *context) {
   for (int i = 0; i < OP_ACCESSES; i++) use_access(access[i], i ? uses->read : uses->written);
 }
 
-// A number that nobody reads is not written, so what it is made of is not read by it. Numbers stand
-// in front of those made of them: as many rounds as such a chain is long.
+// An unused number is not written, so it does not read its operands. Numbers stand in front of the
+// numbers made of them: a chain needs one round for each of its links.
 static void use_let(Stmt *stmt, int depth, void *context) {
   (void)depth;
   EmitUses *uses = context;

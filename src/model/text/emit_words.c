@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "model/ir/program.h"
 
-// %s is the matrix whose role it is in its product.
+// %s is the matrix with that role in its product.
 static const char *const role_words[ROLE_COUNT] = {
     [ROLE_SLAB_A] = "the slab of %s",
     [ROLE_SLAB_B] = "the slab of %s",
@@ -39,8 +39,8 @@ static const char *const role_words[ROLE_COUNT] = {
     [ROLE_LIST] = "the list of tiles that the cluster has claimed",
 };
 
-// The name of a product's matrix; where no kernel keeps it in memory, that of the registers which
-// have it, "S" of "S_f"; NULL: neither is there.
+// The name of a product's matrix. Where no kernel keeps it in memory, the name of its registers
+// gives it, "S" of "S_f"; NULL: neither is there.
 static const char *matrix_name(const Emitter *emitter, const ProductOperand *operand) {
   const Buffer *matrix = program_buffer(emitter->program, operand->global);
   if (matrix) return matrix->name;

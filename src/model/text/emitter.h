@@ -48,7 +48,7 @@ typedef struct Emitter {
   int64_t n_threads;     // of its block, those that multiply
   int block_warps;       // of its block, all of them
   bool elects;           // elect.sync picks lanes in it (emit_parts.h)
-  const WarpRole *role;  // whose body is being printed; NULL: every warp's
+  const WarpRole *role;  // the role with the body being printed; NULL: every warp
   int depth;             // of indentation
   const Stmt *stmt;      // the lines to come belong to it
   KnobId knob;

@@ -1,7 +1,7 @@
 // The device prelude: the few types and wrappers that stand above an emitted kernel.
 //
-// CUDA headers are neither included nor needed: float4, uint4 and the intrinsics used here are
-// built into NVRTC and nvcc alike. Only what a text uses is printed.
+// CUDA headers are not included and not needed: float4, uint4 and the intrinsics used here are
+// built into NVRTC and nvcc alike. Only the parts that a text uses are printed.
 //
 //   Prelude load = {.kind = PRELUDE_LOAD, .type = DTYPE_F16, .width = 8};
 //   prelude_name(arena, &load)    "load8"

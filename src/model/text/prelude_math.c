@@ -1,18 +1,18 @@
-// The texts of the wrappers that compute: the tensor core, what feeds it, and roundings.
+// The texts of the wrappers that compute: the tensor core, its loads, and roundings.
 //
-// An mma wrapper is written from the atom's row: the instruction as it stands there, and as many
-// registers as fragment_packing() says. Worked example, m16n8k16.f16 with f32 accumulators:
+// An mma wrapper is written from the atom's row: the instruction as it stands there, and the number
+// of registers that fragment_packing() gives. Worked example, m16n8k16.f16 with f32 accumulators:
 //   C 4 values in 4 registers   "+f"   %0 … %3, which are D, too
 //   A 8 values in 4 registers   "r"    %4 … %7
 //   B 4 values in 2 registers   "r"    %8, %9
 //   mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, …}, {%4, …}, {%8, %9}, {%0, …};
 //
 // Operands of tf32 are the bits of floats as they are: the unit reads sign, exponent and the upper
-// ten fraction bits, so what lies below is cut off, not rounded.
+// ten fraction bits; the bits below are cut off, not rounded.
 //
 // All of these are volatile: the whole warp must take part (.sync.aligned), so the compiler may not
-// move one into a branch, say that of the guarded store which is the only reader of its sums.
-// ldmatrix names memory as clobbered, too: it reads what other threads stored, so no load or store
+// move one into a branch, for example the branch of a guarded store that alone reads its sums.
+// ldmatrix names memory as clobbered, too: it reads stores of other threads, so no load or store
 // may move across it.
 #include "model/text/prelude_parts.h"
 

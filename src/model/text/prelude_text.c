@@ -1,15 +1,15 @@
-// The texts of the device wrappers, written to be read and copied: names, types, and what moves
-// data. What computes is in prelude_math.c; what depends on nothing comes from the families of
-// operations (PRELUDE_GIVEN).
+// The texts of the device wrappers, written to be read and copied: names, types, and copies.
+// prelude_math.c has the wrappers that compute; texts that depend on nothing come from the families
+// of operations (PRELUDE_GIVEN).
 //
 // A number counts elements: load4 of floats moves 16 bytes by one instruction (LDG.128 or LDS.128,
 // whichever the pointer asks for once it is inlined), load8 of f16 does too and leaves its eight
 // values in four registers, low half first. The copies take the path past L1 (.cg) where the
 // instruction has it, which is for 16 bytes only. "or_zero" takes the guard as its last argument; a
-// copy expresses it by the source size (PTX ISA, cp.async: what the source does not cover is
+// copy expresses it by the source size (PTX ISA, cp.async: bytes that the source does not cover are
 // written as zeros, and nothing is read for size 0).
 //
-// Worked example, width 4 (the vector type has as many components as registers are moved):
+// Worked example, width 4 (the vector type has one component for each register moved):
 //   float   load4(float *to, const float *from)      float4   to[0] = v.x, … to[3] = v.w
 //   f16     load4(unsigned *to, const f16 *from)     uint2    to[0] = v.x, to[1] = v.y
 //   double  load2(double *to, const double *from)    double2  to[0] = v.x, to[1] = v.y

@@ -1,15 +1,15 @@
-// The wrapper of one wgmma, written from the atom's row, and what makes its descriptors.
+// The wrapper of one wgmma, written from the atom's row, and the code of its descriptors.
 //
 // Worked example, m64n128k16 of bf16, both operands by descriptor:
 //   setp.ne.b32 keep, %66, 0;
 //   wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16
 //       {%0, … %63}, %64, %65, keep, 1, 1, 0, 1;    d += a * b; +a, +b; A along K, B along N
-// Types of 16 bits alone say which way their tiles run, s8 alone cannot be negated: so its list
-// ends with the predicate, scale-d, without which d = a * b.
+// Only types of 16 bits say which way their tiles run, and s8 alone cannot be negated: so its list
+// ends with the predicate, scale-d; without it d = a * b.
 //
-// The sums are read and written ("+f") while the instruction goes on in the background: whoever
-// touches them before wgmma_wait has what is there. The statements are volatile and name memory, so
-// the compiler leaves them in their order.
+// The sums are read and written ("+f") while the instruction goes on in the background: code that
+// touches them before wgmma_wait gets the present contents. The statements are volatile and name
+// memory, so the compiler leaves them in their order.
 #include "model/text/prelude_parts.h"
 
 #include <assert.h>

@@ -22,8 +22,8 @@ typedef struct StampPage {
   PackedStamp stamp[STAMPS_EACH];
 } StampPage;
 
-// As it was read. An end that stands alone is that of work that began where the work before it
-// ended (EmitStamp.follows).
+// As it was read. An end that stands alone closes work that began where the work before it ended
+// (EmitStamp.follows).
 typedef struct Stamp {
   int64_t clock;  // of the SM
   int32_t mark;   // 2 · place + (0 begin, 1 end); places are the emission's

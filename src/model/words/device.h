@@ -29,8 +29,8 @@ typedef struct Device {
 #undef X
 } Device;
 
-// The row whose id is in the name ("h100" in "NVIDIA H100 80GB HBM3"), else the first of its arch.
-// NULL: there is no row for it.
+// The row with an id that is in the name ("h100" in "NVIDIA H100 80GB HBM3"), else the first of its
+// arch. NULL: there is no row for it.
 const Target *device_target(const TargetTable *table, const Device *device);
 
 typedef struct DeviceDifference {

@@ -5,8 +5,9 @@
 // The order is that of the DTYPE knob's values; those from S32 on are none: sums, and scale
 // factors. TF32 is stored as f32.
 //
-// The block-scaled formats are element types whose matrices come with scale factors, one for each
-// so many elements along K (OCP Microscaling Formats 1.0; PTX ISA, Block Scaling for mma.sync):
+// The block-scaled formats are element types with matrices that come with scale factors, one for
+// each group of elements along K (OCP Microscaling Formats 1.0; PTX ISA, Block Scaling for
+// mma.sync):
 //   mxf8      e4m3, each 32 share a ue8m0         mxf8e5m2  e5m2, the same
 //   mxf4      e2m1, each 32 share a ue8m0         nvfp4     e2m1, each 16 share a ue4m3
 // Nothing addresses less than a byte, so where elements have 4 bits the unit of a buffer, of an

@@ -1,5 +1,4 @@
-// One row per floating-point format says everything: how many bits, where they stop, what is
-// beyond.
+// One row per floating-point format says everything: its bits, its limits, and the values beyond.
 //
 // A value is carried as a double, which holds every number of every format. Rounding a normal
 // number to p mantissa bits is adding half a unit to the bits of the double and cutting them off;
@@ -73,7 +72,7 @@ static double round_whole(double value, double lowest, double highest) {
   return rounded < lowest ? lowest : rounded > highest ? highest : rounded;
 }
 
-// 2^-127 … 2^127: an exponent and nothing else, so that there is neither a sign nor a 0.
+// 2^-127 … 2^127: an exponent and nothing else, so that there is no sign and no 0.
 static double round_to_power(double value) {
   if (isnan(value)) return value;
   if (!(value > 0x1p-127)) return 0x1p-127;
@@ -133,7 +132,7 @@ static uint32_t encode(const Format *format, double value, int sign_bit) {
   return sign | field << format->mantissa | mantissa;
 }
 
-// The exponent of a float, whose bias is the same; 0xff is the NaN.
+// The exponent of a float, which has the same bias; 0xff is the NaN.
 static double read_power(uint8_t code) {
   return code == UE8M0_NAN ? (double)NAN : ldexp(1, code - UE8M0_BIAS);
 }

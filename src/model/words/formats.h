@@ -25,7 +25,7 @@ double number_tensor(DType type, double value);
 // the nearest number of 10 fraction bits, of two the one away from 0 (PTX ISA, cvt.rna.tf32.f32).
 double number_convert(DType type, double value);
 
-// Element i of a unit, whose first is in the low half of a byte: of 0x1c 0 is -2 and 1 is 0.5. The
+// Element i of a unit; the first is in the low half of a byte: of 0x1c 0 is -2 and 1 is 0.5. The
 // value itself where the unit is one element.
 double number_element(DType type, double value, int i);
 // The product of two units: of bytes of two, the sum of both products.

@@ -221,8 +221,8 @@ static bool fail(Diags *diags, const char *nearest, const char *sentence) {
   return false;
 }
 
-// The same with "wgmma." before it, where that is one; the row whose name begins as the text does;
-// else the one that is spelled most alike: a shape without a type is held against shapes.
+// The same with "wgmma." before it, where there is one; the row with a name that begins like the
+// text; else the one with the nearest spelling: a shape without a type is compared with shapes.
 static const char *nearest_atom(Arena *arena, const char *text) {
   Atom wgmma;
   Diags unused = diags_new(arena);
@@ -304,7 +304,7 @@ static bool choose_acc(Atom *atom, const char *acc, Diags *diags) {
   return true;
 }
 
-// A whole instruction whose name says more than shape and types.
+// A whole instruction with a name that says more than shape and types.
 static const Atom *find_instruction(Arena *arena, const char *text) {
   for (int i = 0; i < atom_count; i++)
     if (str_equal_fold(atom_ptx(arena, &atom_table[i]), text)) return &atom_table[i];
@@ -338,7 +338,7 @@ static int operand_bits(const Atom *atom, AtomOperand operand) {
   return is_scale(operand) ? SCALE_BITS : operand == ATOM_C ? atom->acc_bits : atom->bits;
 }
 
-// For factors in tensor memory a column has those of one instruction, whatever room is left.
+// For factors in tensor memory a column has the factors of one instruction, whatever room is left.
 static int elements_per_register(const Atom *atom, AtomOperand operand) {
   if (is_scale(operand) && atom_is_of_thread(atom)) return atom_scales(atom);
   int bits = operand_bits(atom, operand);
@@ -388,7 +388,7 @@ static FragmentMap tensor_scale_map(const Atom *atom, AtomOperand operand) {
 
 // With thread-id 0 the first lanes of each four supply the factors: of A both, for rows 8 apart, of
 // B the first. The others hold copies, which the instruction does not look at. Byte v of a lane's
-// register, counted from byte-id on, is that of the v-th piece of K.
+// register, counted from byte-id on, belongs to the v-th piece of K.
 static FragmentMap scale_map(const Atom *atom, AtomOperand operand) {
   if (atom_is_of_thread(atom)) return tensor_scale_map(atom, operand);
   const bool a = operand == ATOM_SFA;
@@ -472,7 +472,7 @@ static FragmentOwner sum_owner(const FragmentMap *sums, int row, int col, int *a
   return fragment_map_owner(sums, row, col % sums->cols);
 }
 
-// Fragments made of one atom's sums, one behind the other along N: each begins as many values
+// Fragments made of one atom's sums, one behind the other along N: each begins `step_values` values
 // further, in the same lanes.
 static bool steps_follow(const FragmentMap *sums, int depth, const Relayout *map) {
   for (int step = 0; step < map->n_steps; step++) {

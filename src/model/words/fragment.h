@@ -91,9 +91,9 @@ bool atom_on(const Atom *atom, int cc);  // does a GPU of this compute capabilit
 int64_t atom_flop(const Atom *atom);     // 2 · M · N · K
 const char *atom_ptx(Arena *arena, const Atom *atom);
 const char *atom_operand_name(AtomOperand operand);  // "A"
-// Lanes over which the sums lie: 32 or 128, those of registers or of tensor memory.
+// Lanes over which the sums lie: 32 or 128, in registers or in tensor memory.
 int atom_lanes(const Atom *atom);
-int atom_warps(const Atom *atom);  // of so many lanes: 1 or 4
+int atom_warps(const Atom *atom);  // warps of those lanes: 1 or 4
 // Whether the operand may be in registers. B of a warpgroup's atom has none: it is read from shared
 // memory through a descriptor; of one in tensor memory lanes have copies of the sums alone.
 bool atom_in_registers(const Atom *atom, AtomOperand operand);
@@ -161,21 +161,21 @@ typedef struct FragmentRow {
 } FragmentRow;
 
 FragmentRow fragment_row(const FragmentMap *map, int row);
-// The lanes, as a mask over FragmentRow.lane, whose values lane[i] has combined after `step` steps.
+// The lanes that lane[i] has combined after `step` steps, as a mask over FragmentRow.lane.
 uint32_t fragment_row_combined(const FragmentRow *row, int i, int step);
 
 // Sums of one atom as operand A of another, in the same lanes: `n_atoms` of them, neighbours along
 // N, make a fragment of depth K. Value v of A is value sum(bits of v · value_of_bit) of atom
 // sum(bits of v · atom_of_bit); `run` values in a row are so in both. Worked example, m16n8k16.f16:
-// values 0 to 3 of A are those of the first atom, 4 to 7 those of the second.
+// values 0 to 3 of A come from the first atom, 4 to 7 from the second.
 //
-// An atom of a warpgroup is wider than A is deep: its sums make `n_steps` fragments, and that of
-// step s begins with value s · step_values. Worked example, wgmma m64n176k16: 88 sums of a lane are
-// 11 fragments of 8 values.
+// An atom of a warpgroup is wider than A is deep: its sums make `n_steps` fragments, and the
+// fragment of step s begins with value s · step_values. Worked example, wgmma m64n176k16: 88 sums
+// of a lane are 11 fragments of 8 values.
 typedef struct Relayout {
   int n_atoms, n_steps, step_values, n_values, n_bits, run;
   int atom_of_bit[FRAGMENT_VALUE_BITS], value_of_bit[FRAGMENT_VALUE_BITS];
-  int elements, kept;  // of A, and how many of them lie in the lane that has them as a sum
+  int elements, kept;  // of A, and the number of them in the lane that has them as a sum
 } Relayout;
 
 // Found from both maps; false where elements would have to change lanes, kept < elements, or where
@@ -189,8 +189,8 @@ typedef struct RelayoutElement {
   bool kept;       // both are the same lane's
 } RelayoutElement;
 
-// Element (row, col) of as many sums side by side as make whole fragments of A, from the maps of C
-// of the one atom and A of the other: col counts from the first of them.
+// Element (row, col) of sums side by side that make whole fragments of A, from the maps of C of the
+// one atom and A of the other: col counts from the first of them.
 RelayoutElement fragment_relayout_element(const FragmentMap *sums, const FragmentMap *a, int row,
                                           int col);
 
@@ -214,7 +214,7 @@ FragmentPacking fragment_packing(const Atom *atom, AtomOperand operand);
 
 enum { LDMATRIX_ROWS = 8, LDMATRIX_ROW_BYTES = 16, LDMATRIX_MATRICES_MAX = 4 };
 
-// The lane whose address row `row` of matrix `matrix` is read from.
+// The lane with the address from which row `row` of matrix `matrix` is read.
 int ldmatrix_addressing_lane(int matrix, int row);
 
 // Element `col` (of 16 bits) of row `row` of a matrix: register r of the receiver is matrix r.
@@ -224,7 +224,7 @@ typedef struct LdMatrixReceiver {
 
 LdMatrixReceiver ldmatrix_receiver(bool trans, int row, int col);
 FragmentElement ldmatrix_element(bool trans, int lane, int half);  // its inverse
-// The lanes that receive a part of a row, in the order of the row; returns how many: 4 or 8.
+// The lanes that receive a part of a row, in the order of the row; returns their number: 4 or 8.
 int ldmatrix_receivers(bool trans, int row, int lanes[8]);
 
 // How ldmatrix loads an operand: lane l addresses the 16 bytes that begin at the fragment's element

@@ -314,7 +314,7 @@ void schedule_set(Schedule *schedule, KnobId knob, int64_t value) {
   schedule->value[knob] = value;
   schedule->automatic[knob] = false;
   mark_given(schedule, knob);
-  // Turned by a key, it leaves the others as they are: what is left out still is auto.
+  // Turned by a key, it leaves the others as they are: knobs that are left out are still auto.
   if (knob == KNOB_VECTORIZE && schedule->value[KNOB_AUTO]) mark_given(schedule, KNOB_AUTO);
   if (knob == KNOB_AUTO && !value) schedule_switch_off(schedule);
   if (knob == KNOB_AUTO || knob == KNOB_TMA) imply(schedule, KNOB_TMA);
@@ -351,8 +351,8 @@ static void parse_item(Schedule *schedule, char *item, bool *seen, Diags *diags)
 }
 
 // The first comma that stands outside quotes and brackets and before no number; NULL when there is
-// none. Names of knobs begin with a letter: what follows the commas of "LAYOUT_A=Swizzle<3,4,3>" is
-// still its value, and so is what those of "LAYOUT_A=(_64,_64):(_64,_1)" stand between.
+// none. Names of knobs begin with a letter: the part behind the commas of "LAYOUT_A=Swizzle<3,4,3>"
+// is still its value, and so is the part between the commas of "LAYOUT_A=(_64,_64):(_64,_1)".
 static char *item_end(char *text) {
   bool quoted = false;
   int depth = 0;

@@ -1,10 +1,10 @@
 // Knobs and schedules: the few numbers from which everything else is derived.
 //
 // A schedule is a value for every knob, plus the order in which the user gave some of them, so that
-// the one-line state "BM=8,BN=32,FM=26,…" echoes back as it was typed. Knob and value spellings are
-// those of the articles; aliases are accepted and echo in the table's spelling. A knob that a state
-// leaves out is `auto` and settled by the rows of knob_auto.def, unless AUTO=0 is among what it
-// says.
+// the one-line state "BM=8,BN=32,FM=26,…" echoes back as it was typed. Knob and value spellings
+// come from the articles; aliases are accepted and echo in the table's spelling. A knob that a
+// state leaves out is `auto` and settled by the rows of knob_auto.def, unless the state says
+// AUTO=0.
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -76,7 +76,7 @@ Schedule schedule_default(void);
 
 // AUTO=0: what the rungs of ladders and recorded states, which say all that is on, are read over.
 Schedule schedule_plain(void);
-// Whose kernels are timed beside it: "cuBLAS", and "torch" beside attention.
+// The library with kernels that are timed beside it: "cuBLAS", and "torch" beside attention.
 const char *schedule_reference(const Schedule *schedule);
 const char *schedule_of_reference(Arena *arena, const Schedule *schedule);  // "of cuBLAS"
 
@@ -106,8 +106,8 @@ bool knob_is_auto(const Schedule *schedule, KnobId knob);
 // The rule it follows then ("2 once slabs are staged: a double buffer"); NULL where auto is nothing
 // but the knob's default.
 const char *knob_auto_text(KnobId knob);
-// Gives such knobs their values. The functions below do so by themselves; who writes into value[]
-// means those values.
+// Gives such knobs their values. The functions below do so by themselves; code that writes into
+// value[] fixes those values.
 void schedule_settle(Schedule *schedule);
 // Switches off the knobs that were not given.
 void schedule_switch_off(Schedule *schedule);
@@ -127,10 +127,10 @@ const char *knob_operands_said(int64_t value);
 
 // All that tile_order.def says of a value of TILE_ORDER.
 bool tile_order_is_grouped(int64_t order);
-// An order whose clusters settle which tiles are theirs; `other` where there is none.
+// An order of tiles in which clusters settle their tiles; `other` where there is none.
 int64_t tile_order_met(int64_t other);
 
-// The spelling of a named value ("mma_m16n8k16_f16"); NULL for knobs whose values are numbers.
+// The spelling of a named value ("mma_m16n8k16_f16"); NULL for knobs with numbers as values.
 const char *knob_enum_text(KnobId knob, int64_t value);
 
 // Sets one knob (marks it as given) and settles what follows from it. The value is not checked
@@ -149,7 +149,7 @@ KnobId knob_find(const char *name, const char **nearest);
 
 // The first knob of how the task is done: where a cursor may begin.
 KnobId knob_first_to_turn(void);
-// 0 for the layout of A, 1 for that of B; -1: the knob is no layout.
+// 0 for the layout of A, 1 for the layout of B; -1: the knob is no layout.
 int knob_layout_side(KnobId knob);
 // Part of the task (M, N, K, types, GPU), not of how it is done.
 bool knob_is_problem(KnobId knob);
@@ -157,7 +157,7 @@ bool knob_is_problem(KnobId knob);
 // Whether the two differ in that knob; TARGET and typed layouts are compared as texts. Which knobs
 // were given, in what order, and AUTO, which only says how gaps are filled, make no difference.
 bool schedule_differs(const Schedule *a, const Schedule *b, KnobId knob);
-// The number of knobs in which two schedules differ, those of the problem included.
+// The number of knobs in which two schedules differ, the problem's knobs included.
 int schedule_distance(const Schedule *a, const Schedule *b);
 // Whether two schedules ask for the same kernel, or at least for a kernel of the same problem.
 bool schedule_same(const Schedule *a, const Schedule *b);

@@ -1,16 +1,16 @@
-// A state's gaps, filled: what knobs that were left out, or typed as auto, come to.
+// A state's gaps, filled: the values of knobs that were left out, or typed as auto.
 //
-// The one rule: as long as a state names neither STAGE, TMA, WARP_SPECIALIZE nor an atom, what it
-// leaves out is off, so that `BM=16,BN=16` stays the plain nest; from then on it is what the
-// article's compiler does unasked (knob_auto.def). Worked example, its final kernel:
+// The one rule: as long as a state names neither STAGE, TMA, WARP_SPECIALIZE nor an atom, the knobs
+// that it leaves out are off, so that `BM=16,BN=16` stays the plain nest. From then on they follow
+// the defaults of the article's compiler (knob_auto.def). Worked example, its final kernel:
 //   BM=8,BN=32,FM=26,FN=4,BK=32,SPLITK=1,STAGE=11,TMA=1
 //   leaves BUFFER_COUNT=2, PIPELINE_STAGES=1, VECTORIZE=1, INTERLEAVE_LOADS=1, GROUP_M=8,
 //   UNROLL_K=32
 // and the fp16 one, with roles: LDMATRIX=1, SWIZZLE=2, GROUP_M=8, PRODUCER_WARPS=1.
 //
-// A state that names VECTORIZE spells out how data moves, as the articles' strings never do: what
-// it leaves out is off. AUTO=0 switches all of it off but for knobs typed as auto: ladders and
-// records are read so, and mean for ever what they meant when they were written.
+// A state that names VECTORIZE spells out all data movement, as the articles' strings never do:
+// knobs that it leaves out are off. AUTO=0 switches all of it off except knobs typed as auto:
+// ladders and records are read so, and always mean the same kernel.
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -96,11 +96,11 @@ static bool rows_collide(int64_t rows, int64_t stride) {
   return rows > 32 / apart;
 }
 
-// The operands, as bits of STAGE, whose slabs the article's compiler pads: by its listings those
-// that the lanes of a warp, reading word by word, would collide in. Worked example, 16 x 16 threads
-// with 2 x 2 cells, BK=16: a warp has two rows of threads, which read A 32 words apart, and
-// collides; B it reads 2 words apart by 16 lanes, and does not. Of the tile of 8 x 32 threads with
-// 26 x 4 cells a warp reads one row of A, and B 4 words apart by 32 lanes: that one collides.
+// The operands, as bits of STAGE, with slabs that the article's compiler pads. By its listings it
+// pads a slab if the lanes of a warp, reading word by word, would collide in it. Worked example, 16
+// x 16 threads with 2 x 2 cells, BK=16: a warp has two rows of threads. They read A 32 words apart,
+// and collide; 16 lanes read B 2 words apart, and do not. In the tile of 8 x 32 threads with 26 x 4
+// cells a warp reads one row of A, and 32 lanes read B 4 words apart: B collides.
 static int64_t colliding(const Schedule *S) {
   bool other = is_given(S, KNOB_PAD_CELLS) || is_given(S, KNOB_PAD_SMEM);
   const KnobId turned[] = {KNOB_TMA,         KNOB_ATOM_KIND, KNOB_PROGRAM, KNOB_SWIZZLE,

@@ -1,8 +1,8 @@
 // Ladder files: JSON text in, a const Ladder out. Nothing is read from disk here.
 //
 // All findings of a file are collected, each with its line, so that a wrong file is mended in one
-// go. A rung's knob string says all that is on (AUTO=0); what is wrong with it is told with the
-// place of the string in the file:
+// go. A rung's knob string says all that is on (AUTO=0). A fault in it is told with the place of
+// the string in the file:
 //   ladders/fp32.json:12:16: rungs[2].knobs: BMM: no such knob; nearest: BM
 #include "model/words/ladder.h"
 

@@ -62,7 +62,7 @@ int ladder_find_rung(const Ladder *ladder, const char *rung, Diags *diags);
 // before it where that is of the same kind; -1: none.
 int ladder_rung_before(const Ladder *ladder, int rung);
 
-// Sorts ladders by their places; those of one place stay as they are.
+// Sorts ladders by their places; ladders of one place stay as they are.
 void ladders_sort(const Ladder **ladders, int n);
 
 // Whether what the rung says of itself holds for a schedule that was made of it: it multiplies by

@@ -1,4 +1,4 @@
-// Where SMs are on the chip, and which cluster of a persistent kernel has which list of tiles.
+// The places of SMs on the chip, and the list of tiles of each cluster of a persistent kernel.
 //
 //   PlaceMap map = one place per SM, or what places_probe() finds
 //   table.of_sm[40] 17: of 64 lists the cluster whose first block runs on SM 40 is to have the one
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { PLACES_SMS = 1024 };  // more than any GPU has (%nsmid); kernels look into a table of so many
+enum { PLACES_SMS = 1024 };  // more than any GPU has (%nsmid); the size of the kernels' table
 
 typedef struct PlaceMap {
   int n_sms, n_places;
@@ -24,12 +24,12 @@ typedef struct ListShape {
 
 typedef struct ListTable {
   int lists;              // that have tiles; the rest, up to the number of clusters, are empty
-  int of_sm[PLACES_SMS];  // by %smid: the list that is meant for who runs there
+  int of_sm[PLACES_SMS];  // by %smid: the list meant for the cluster that runs there
   // By place: the lists that are meant for its SMs, neighbours.
   int first_of_place[PLACES_SMS], n_of_place[PLACES_SMS];
 } ListTable;
 
-// Clusters that a place of so many SMs has room for at once.
+// Clusters that fit at once into a place of `sms` SMs.
 int places_room(int sms, const ListShape *shape);
 
 // Builds a map from sets: set[sm] is the name of its place, negative: there is no such SM.

@@ -10,7 +10,7 @@ const Atom *schedule_atom_row(const Schedule *schedule);
 bool schedule_atom_is(const Schedule *schedule, Atom *atom);
 const Atom *schedule_atom(Arena *arena, const Schedule *schedule);
 
-// The type of what is multiplied: DTYPE, or that of the parts that SPLIT_F32 cuts f32 into.
+// The element type of a product: DTYPE, or the type of the parts that SPLIT_F32 cuts f32 into.
 DType schedule_operand_type(const Schedule *schedule);
 // Products of parts for each product of two elements: 1 where nothing is split.
 int schedule_products(const Schedule *schedule);

@@ -8,9 +8,9 @@
 //   "architectures": {"sm_90": {"max_warps_per_sm": {"value": 64, "source": "cuda_guide"}, …}}
 //   "gpus": {"h200": {"name": "H200 SXM", "arch": "sm_90a", "sm_count": {"value": 132, …}, …}}
 //
-// gives h200 with cc 90, 64 warps, 132 SMs and has_wgmma. `arch` may carry a feature suffix (90a)
-// that the compiler wants; the limits are those of the number before it. A number that nobody
-// states is null. Requires nothing of the text; ensures that warps × 32 = threads and that a
+// This gives h200 with cc 90, 64 warps, 132 SMs and has_wgmma. `arch` may carry a feature suffix
+// (90a) that the compiler wants; the limits belong to the number before it. A number without a
+// source is null. Requires nothing of the text; ensures that warps × 32 = threads and that a
 // block's shared memory and reserve fit into an SM, since the occupancy rules divide by these.
 #include "model/words/target.h"
 
@@ -127,7 +127,7 @@ static void read_fields(Reader *r, const JsonValue *object, int owner, Target *t
   }
 }
 
-// "place_sms": {"value": [16, 18, …], "source": …}; left out where nobody has looked.
+// "place_sms": {"value": [16, 18, …], "source": …}; left out where the places are not known.
 static void read_places(Reader *r, const JsonValue *gpu, Target *target) {
   static const char *const cell_keys[] = {"value", "source"};
   if (!json_object_get(gpu, "place_sms")) return;

@@ -35,7 +35,7 @@ typedef struct TargetSource {
 typedef struct Target {
   const char *id;    // "h200"
   const char *name;  // "H200 SXM"
-  const char *arch;  // what is compiled for: "sm_90a"
+  const char *arch;  // the target of the compiler: "sm_90a"
   int cc;            // compute capability: 90
 #define TARGET_INT(field, owner, unit, lo, hi, help) int field;
 #define TARGET_REAL(field, owner, unit, help) double field;

@@ -1,7 +1,7 @@
-// Rounding to a format: the value in units of the last place, cut to a whole number and moved up or
-// not.
+// Rounding to a format: the value in units of the last place, cut to a whole number, then rounded
+// up where needed.
 //
-// With q the exponent of the last place, value = n · 2^q; n is whole for what is representable. A
+// With q the exponent of the last place, value = n · 2^q; n is whole for a representable value. A
 // long double holds every f64, f32 sum in f64 and 64-bit integer exactly, so that nothing is
 // rounded twice. The bits are n and the exponent above the smallest one, added: a carry out of the
 // fraction goes to the exponent by itself. 2049 in f16: q = 1, n = 1024.5, the tie goes to the even

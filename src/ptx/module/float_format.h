@@ -38,7 +38,7 @@ extern const PtxFormat ptx_formats[PTX_FORMATS];
 // The format of one number of this type: f16 for .f16x2 too. NULL for a type of whole numbers.
 const PtxFormat *ptx_format_of(PtxType type);
 PtxRounding ptx_rounding(PtxModifier modifier);
-// `finite`: what is too large becomes the largest number, not infinity.
+// `finite`: a value that is too large becomes the largest number, not infinity.
 uint64_t ptx_float_round(const PtxFormat *format, long double value, PtxRounding rounding,
                          bool finite);
 double ptx_float_value(const PtxFormat *format, uint64_t bits);

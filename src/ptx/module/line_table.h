@@ -17,7 +17,7 @@ typedef struct LineRow {
 typedef enum LineLack {
   LINES_FOUND,
   LINES_NO_SECTION,
-  LINES_OF_ANOTHER_FORMAT,  // not that of DWARF 2, 3 or 4
+  LINES_OF_ANOTHER_FORMAT,  // not DWARF 2, 3 or 4
   LINES_OF_OTHERS           // no sequence is relocated to this kernel
 } LineLack;
 

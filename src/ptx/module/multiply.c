@@ -1,6 +1,6 @@
 // Products of tiles, sixteen rows at a time: the sums of a column stay in registers from the first
-// k to the last. The compiler makes the plain way for every machine; for x86, whose vectors differ,
-// the same loops are here in wider ones, and the machine at hand decides.
+// k to the last. The compiler makes the plain way for every machine. Vectors of x86 differ, so the
+// same loops are here in wider ones, and the machine at hand decides.
 #include "ptx/module/multiply.h"
 
 #include <math.h>
@@ -31,7 +31,7 @@ static void multiply_plain(const PtxFactors *f, double *d) {
 
 // ---- elements -----------------------------------------------------------------------------------
 
-// e5m2 is the upper half of an f16, and e4m3 one whose exponent is 8 less.
+// e5m2 is the upper half of an f16; e4m3 is an f16 with an exponent 8 less.
 static float e4m3_value(unsigned char bits) {
   const uint16_t half = (uint16_t)((bits & 0x80) << 8 | (bits & 0x7f) << 7);
   return (bits & 0x7f) == 0x7f ? NAN : ptx_f16_value(half) * 256;
@@ -155,7 +155,7 @@ WITH_512 static void multiply_512(const PtxFactors *f, double *d) {
   }
 }
 
-// Eight numbers of 16 bits at a time; how many there were.
+// Converts eight numbers of 16 bits at a time; returns the number converted.
 WITH_256 static int halves_256(PtxType type, const unsigned char *bytes, int n, double *out) {
   enum { AT_ONCE = 8 };
   int i = 0;

@@ -14,7 +14,7 @@ enum { PTX_ROWS_AT_ONCE = 16 };
 typedef struct PtxFactors {
   int rows, cols, k;
   const double *a, *b;
-  int b_col, b_k;  // from an element of B to that of the next column, and of the next k
+  int b_col, b_k;  // from an element of B to the same one of the next column, and of the next k
   bool is_f64;     // products are rounded, and sums by themselves
 } PtxFactors;
 

@@ -100,6 +100,6 @@ extern const int ptx_opcode_count;
 
 // Whether a list of modifiers, with blanks between, has this one.
 bool ptx_modifier_listed(const char *list, PtxModifier modifier);
-// The first row of that name whose modifiers and types agree; NULL when there is none. `*known`
-// says whether there is a row of the name at all.
+// The first row with that name that agrees in modifiers and types; NULL when there is none.
+// `*known` says whether there is a row of the name at all.
 const PtxOpcode *ptx_opcode_find(const char *name, int length, const PtxForm *form, bool *known);

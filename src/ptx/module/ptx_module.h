@@ -157,8 +157,8 @@ typedef struct PtxModule {
   int n_files;
   uint64_t *constants;
   uint8_t *constant_zeros;  // trailing zeros that the compiler may count on
-  int *constant_variable;  // of shared memory, whose address it is; −1: a number. Where variables
-                           // lie for a kernel alone, a machine knows: the value counts all
+  int *constant_variable;   // shared variable with this address; −1: a number. Where variables
+                            // lie for a kernel alone, a machine knows: the value counts all
   int n_constants;
   PtxCall *calls;
   int n_calls;
@@ -166,7 +166,7 @@ typedef struct PtxModule {
   int n_targets;
   int64_t local_bytes;  // of one thread: .local and the parameters of calls, all functions
   const char *source;   // the text itself, for messages
-  // For machine code: its constant banks, and what is done in front of each cluster; NULL of PTX.
+  // For machine code: its constant banks, and the work in front of each cluster; NULL for PTX.
   const struct McCode *machine;
   void (*begin)(struct PtxMachine *m);
   int reserved_smem;  // of a block's shared memory, the system's own; it lies in front
@@ -180,9 +180,9 @@ PtxModule *ptx_module_read(Arena *arena, const char *text, size_t bytes, const c
 const PtxFunction *ptx_module_kernel(const PtxModule *module, const char *name, Diags *diags);
 // "hgemm" of "_Z5hgemmPKfi": the name alone.
 const char *ptx_plain_name(Arena *arena, const char *symbol);
-// The place of the user's own text that a place stands for: the innermost of the calls that it was
-// inlined into whose file lies in the folder of the outermost one, or below it. A line of a
-// library's header is thus the line that calls it.
+// The place in the user's own text for a place: the innermost call it was inlined into with a file
+// in the folder of the outermost call's file, or below it. A line of a library's header is thus the
+// line that calls it.
 int ptx_own_loc(const PtxModule *module, int loc);
 const char *ptx_file_name(const PtxModule *module, int number);  // "" when it is not known
 // "ld.shared.v4.f32", as the text has it.

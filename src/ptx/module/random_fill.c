@@ -1,4 +1,4 @@
-// A linear congruential generator, whose n-th number is found without those before it.
+// A linear congruential generator: it finds its n-th number without the numbers before it.
 #include "ptx/module/random_fill.h"
 
 #include <string.h>

@@ -74,8 +74,8 @@ static Flow find_blocks(Arena *arena, PtxModule *module, const PtxFunction *f) {
   return flow;
 }
 
-// If there are loops, a block's post-dominator may lie before it in the text, so the numbers
-// compared are those of a walk over the reversed ways.
+// If there are loops, a block's post-dominator may lie before it in the text. So the numbers
+// compared come from a walk over the reversed ways.
 static void number_blocks(Arena *arena, Flow *flow) {
   int *stack = ARENA_ARRAY(arena, int, flow->n + 1), *before = ARENA_ARRAY(arena, int, flow->n + 2);
   int n_edges = 0;

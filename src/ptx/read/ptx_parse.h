@@ -31,7 +31,7 @@ typedef struct PtxName {
 typedef struct PtxFixup {
   const char *text;
   int length, line;
-  int inst;  // whose target it is; −1 − i: item i of PtxModule.targets
+  int inst;  // the instruction with this target; −1 − i: item i of PtxModule.targets
 } PtxFixup;
 
 typedef struct PtxScope {
@@ -46,7 +46,7 @@ typedef struct PtxParser {
   PtxLexer lexer;
   PtxToken token;  // the one that comes next
   PtxModule *module;
-  int function;  // whose body this is, −1
+  int function;  // the function with this body, −1
   int loc;       // of the last .loc
   PtxName *names;
   int n_names, cap_names;

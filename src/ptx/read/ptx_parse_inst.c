@@ -1,8 +1,7 @@
 // One instruction of PTX text → a row of the dense table. (PTX ISA, chapters 4.5, 6 and 9.)
 //
-// An instruction whose row does not run, or whose
-// modifiers are not known, is kept as one that stops whoever comes to it and says why: a kernel
-// beside it in the text still runs.
+// An instruction with a row that does not run, or with unknown modifiers, is kept. It stops the
+// thread that comes to it and says why: a kernel beside it in the text still runs.
 #include <stdio.h>
 #include <string.h>
 
@@ -59,7 +58,7 @@ static void add_modifier(PtxForm *form, PtxModifier modifier) {
 }
 
 // "ld.global.nc.v4.f32": its form; the first part that is not known goes to `unknown`.
-// "m64n128k16", whose N may be any of 32 numbers.
+// "m64n128k16"; N may be any of 32 numbers.
 static bool read_shape(const char *text, int length, int shape[3]) {
   char word[16] = {0};
   int read = 0, m, n, k;

@@ -216,9 +216,9 @@ static bool read_single(PtxParser *p, const PtxForm *form, PtxGroup *group) {
   return true;
 }
 
-// Numbers are of the last type, but where the last one is that of a register alone: slct's sign,
+// Numbers have the last type, except where the last type belongs to a register alone: slct's sign,
 // the halves of add.f32.f16. The bytes of a reduction in bulk and the lanes of redux are whole
-// numbers whatever is reduced.
+// numbers, whatever type is reduced.
 static PtxForm form_of_numbers(const PtxInst *inst) {
   PtxForm form = inst->form;
   if (inst->run == run_cp_async_bulk || inst->run == run_redux) form.n_types = 0;

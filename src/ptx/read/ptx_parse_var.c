@@ -1,9 +1,10 @@
 // Declarations of PTX text: variables, registers, .param slots, and where each lies. (PTX ISA,
 // chapter 5.)
 //
-// Shared variables of the module come first in shared memory, then those of a kernel: two kernels
-// of one text lie over each other there, as they never run together. The dynamic part begins where
-// the kernel's own ends (run.c), which is why an extern array is a special register.
+// Shared variables of the module come first in shared memory, then the variables of a kernel: two
+// kernels of one text lie over each other there, as they never run together. The dynamic part
+// begins at the end of the kernel's own part (run.c), which is why an extern array is a special
+// register.
 #include "ptx/read/ptx_parse.h"
 
 #include <string.h>

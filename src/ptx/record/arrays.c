@@ -1,8 +1,8 @@
 // Sites → arrays, and the length of their rows.
 //
-// A variable of the text is one array. Of the memory that the launch adds nothing is named: sites
-// that overlap share an array. The pitch comes from the caller (who has read the declaration, or
-// was told), else from strides: the least step between rows that is as long as what runs along one;
+// A variable of the text is one array. The memory that the launch adds has no names: sites that
+// overlap share an array. The pitch comes from the caller (who has read the declaration, or was
+// told), else from strides: the least step between rows that is as long as the run along one row;
 // else rows are lines of 128 bytes.
 #include "ptx/record/fit.h"
 #include "ptx/record/record_inside.h"

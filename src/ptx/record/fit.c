@@ -1,11 +1,11 @@
 // Steps → coefficients, each checked against every step.
 //
 // A bit's coefficient is the difference between two threads that differ in this bit alone, met in
-// the same turn. With those taken off, all threads of a turn must be left with one number; the
-// numbers of turns 0, 1, 2 … are then taken apart digit by digit, the fastest first.
+// the same turn. Without these parts, all threads of a turn must have one number left. The numbers
+// of turns 0, 1, 2 … are then taken apart digit by digit, the fastest first.
 //
 // Worked example: addresses 0 4 8 12, 0 4 8 12, 64 68 … of one thread: steps of 4 four times, so a
-// digit n % 4; what is left, 0 0 64 64, repeats twice: n / 4 % 2 adds nothing; then 64 * (n / 8).
+// digit n % 4. The rest, 0 0 64 64, repeats twice: n / 4 % 2 adds nothing; then 64 * (n / 8).
 #include "ptx/record/fit.h"
 
 #include <inttypes.h>

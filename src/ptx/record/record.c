@@ -1,8 +1,8 @@
 // Counted executions → distinct address patterns by instruction, in a hash table each.
 //
-// Requires the tally to be watched by nobody else. What is kept is bounded: PATTERNS_MAX patterns
-// and STEPS_MAX steps for an instruction, TOTAL_MAX of either for all; executions beyond that are
-// counted in left_out, so that a sum over patterns says what it is a sum of.
+// Requires that nothing else watches the tally. The record has limits: PATTERNS_MAX patterns and
+// STEPS_MAX steps for an instruction, TOTAL_MAX of either for all. left_out counts the executions
+// beyond them, so that a sum over patterns says which part it covers.
 #include "ptx/record/record.h"
 
 #include <stdio.h>

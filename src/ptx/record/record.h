@@ -34,7 +34,7 @@ typedef struct PtxRecord PtxRecord;
 
 PtxRecord *ptx_record_new(Arena *arena, const PtxModule *module, const PtxFunction *kernel,
                           PtxTally *tally, const PtxLaunch *launch);
-// A new block begins: steps are those of the first.
+// A new block begins: the steps kept are the first block's.
 void ptx_record_block(PtxRecord *record);
 const PtxSite *ptx_record_site(const PtxRecord *record, int pc);  // NULL: it accessed nothing
 

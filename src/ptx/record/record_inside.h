@@ -8,7 +8,7 @@ struct PtxRecord {
   const PtxFunction *kernel;
   PtxLaunch launch;
   int n_blocks, n_patterns, n_steps;
-  int rank;  // of the block in its cluster whose steps are kept, −1: none yet
+  int rank;  // in its cluster, of the block with the steps kept; −1: none yet
   // By instruction.
   PtxSite **site;
   struct Slots **slots;

@@ -1,11 +1,12 @@
 // The faults of a run, folded: findings of one kind at the same pair of source lines are one, with
-// a count. Which instructions and threads it names are those of the first time.
+// a count. The instructions and threads in its text come from the first time.
 //
-// A line is its place in the user's own text (ptx_own_loc) with the calls that it was inlined into;
-// where the text says no places, a line of PTX. Of more pairs of lines than are kept the report
-// says how often something was found there; what ends a run is kept in any case.
+// A line is its place in the user's own text (ptx_own_loc) with the calls that it was inlined into.
+// Where the text gives no places, it is a line of PTX. The report has room for a fixed number of
+// pairs of lines; for the others it says how often something was found there. A finding that ends a
+// run is kept in any case.
 //
-//   a loop unrolled eight times whose barrier is missing: one race, "512 times"
+//   a loop unrolled eight times without its barrier: one race, "512 times"
 #include "base/hash.h"
 #include "base/str.h"
 #include "order/order_words.h"

@@ -107,7 +107,7 @@ typedef struct PtxGiven {
   const char *name;
   uint64_t address;
   int64_t bytes;
-  // The caller's, changed in place: the bytes, and what is known of each, with 16 more behind them.
+  // The caller's, changed in place: the bytes, and the state of each, with 16 more behind them.
   unsigned char *memory, *state;
   bool unknown;   // some of the bytes are of unknown values (PTX_BYTE_UNKNOWN)
   PtxFill *fill;  // contents, a page at a time (ptx_machine_filled); NULL: they are there
@@ -115,11 +115,12 @@ typedef struct PtxGiven {
 } PtxGiven;
 void ptx_machine_give(PtxMachine *m, const PtxGiven *given);
 // A variable of the module, .global or .const, by its name; it lies at the address too, unless that
-// is 0. False: the module has none of so many bytes.
+// is 0. False: the module has no such variable with that many bytes.
 bool ptx_machine_give_variable(PtxMachine *m, const PtxGiven *given);
 
 void ptx_machine_param(PtxMachine *m, int index, const void *value, int64_t bytes);
-// The value of a parameter is not known: what is computed from it is not, either. For PTX alone.
+// The value of a parameter is not known: every value computed from it is unknown too. For PTX
+// alone.
 void ptx_machine_param_unknown(PtxMachine *m, int index);
 // All parameters at once, as they lie in memory.
 void ptx_machine_params(PtxMachine *m, const void *bytes, int64_t n);
@@ -127,7 +128,7 @@ void ptx_machine_params(PtxMachine *m, const void *bytes, int64_t n);
 // for a parameter, or for memory. False after a finding.
 bool ptx_machine_tensor(PtxMachine *m, const TmaBox *box, uint64_t address, unsigned char map[128],
                         Diags *diags);
-// The same for a map whose 128 bytes somebody else has encoded.
+// The same for a map with 128 bytes that were encoded elsewhere.
 bool ptx_machine_map(PtxMachine *m, const TmaBox *box, uint64_t address,
                      const unsigned char map[128], Diags *diags);
 void ptx_machine_watch(PtxMachine *m, PtxAccessSink *sink, void *self);
@@ -146,8 +147,8 @@ struct Search *ptx_machine_orders(PtxMachine *m, PtxOutcome outcome, int *n_left
 PtxOutcome ptx_machine_run(PtxMachine *m, int x, int y, int z);
 // Runs the cluster that a block belongs to; the accesses of all its blocks are told.
 PtxOutcome ptx_machine_run_cluster(PtxMachine *m, int x, int y, int z);
-// Runs all blocks of a cooperative launch side by side. `watched` is the block whose accesses
-// are told; NULL: those of all are.
+// Runs all blocks of a cooperative launch side by side. `watched`: only the accesses of this block
+// are told; NULL: the accesses of all blocks.
 PtxOutcome ptx_machine_run_grid(PtxMachine *m, const int watched[3]);
 // Runs a block as ptx_machine_run() does, and, while it waits for others, those others beside it;
 // their accesses are not told.
@@ -158,7 +159,7 @@ PtxOutcome ptx_machine_run_waiting(PtxMachine *m, const int block[3]);
 PtxOutcome ptx_machine_run_all(PtxMachine *m, bool (*ends)(void *self), void *self);
 
 const void *ptx_machine_bytes(const PtxMachine *m, uint64_t address, int64_t bytes);  // NULL
-// How many of these bytes are of unknown values.
+// The number of these bytes with unknown values.
 int64_t ptx_machine_unknown_bytes(const PtxMachine *m, uint64_t address, int64_t bytes);
 int ptx_machine_findings(const PtxMachine *m);
 const PtxFinding *ptx_machine_finding(const PtxMachine *m, int index);
@@ -172,7 +173,7 @@ int64_t ptx_machine_executions(const PtxMachine *m, int pc);  // by warps
 // Why an instruction gave unknown values; NULL: it did not, in this run.
 const char *ptx_machine_unknown_why(const PtxMachine *m, int pc);
 int64_t ptx_machine_approximations(
-    const PtxMachine *m);                         // lane instructions whose last bits may differ
+    const PtxMachine *m);  // lane instructions that may differ in their last bits
 int ptx_machine_smem_bytes(const PtxMachine *m);  // static and dynamic
 int ptx_machine_static_smem(const PtxMachine *m);
 // Where a shared variable of the module lies for this kernel; −1: the kernel has it not.

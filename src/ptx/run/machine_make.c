@@ -52,7 +52,7 @@ static void set_launch(PtxMachine *m, PtxWarp *w, uint32_t l) {
   put_special(w, PTX_SPECIAL_reserved_cap, l, (uint32_t)m->reserved_bytes);
 }
 
-// The block of a rank in the cluster whose first block is `first`; ranks count x first.
+// The block with a rank in the cluster that begins with block `first`; ranks count x first.
 void ptx_place_block(PtxMachine *m, PtxBlock *block, const int first[3]) {
   int left = block->rank;
   for (int d = 0; d < 3; d++) {

@@ -37,8 +37,8 @@ const PtxMma *ptx_mma_plan(Arena *arena, const PtxInst *inst, const char **why);
 // The bits of a sum as the type of D has them.
 uint64_t ptx_mma_bits(const PtxInst *i, PtxType type, double value);
 
-// An operand whose element (row, col) is the one at row · row_step + col · col_step of the matrix;
-// false where its registers are not those that the text gives.
+// An operand with element (row, col) at row · row_step + col · col_step of the matrix; false where
+// its registers are not the ones that the text gives.
 bool ptx_side_plan(Arena *arena, PtxSide *side, const Atom *atom, AtomOperand operand, PtxType type,
                    const PtxGroup *group, int row_step, int col_step);
 // Registers → matrix, and back, rounded to the type.

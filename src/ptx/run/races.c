@@ -3,25 +3,26 @@
 //
 // Every byte remembers its last writer and its last two readers. A touch by another warp happened
 // before now when this warp's clock of that warp has come to it: barriers and mbarriers carry
-// clocks from those who arrive to those who wait. Between lanes of one warp a touch is over once
-// its lane has come to a barrier of the warp or the block since. Two readers are enough: the writer
-// itself may be one, and if any other reader is not ordered, so is, of those that came after the
-// last barrier, the last one that is not the writer.
+// clocks from the warps that arrive to the warps that wait. Between lanes of one warp a touch is
+// over once its lane has come to a barrier of the warp or the block since. Two readers are enough.
+// The writer itself may be one of them. Take the readers since the last barrier: if any other one
+// is not ordered, then the last of them that is not the writer is not ordered either.
 //
-// All that goes on by itself belongs to no warp: a group of copies or products is over when its
-// thread has waited for it, and bytes that a bulk copy brings have landed for those who know that
-// the phase of its mbarrier is over, the thread that began it no sooner than others.
+// Background work belongs to no warp. A group of copies or products is over when its thread has
+// waited for it. Bytes of a bulk copy have landed for the threads that know that the phase of its
+// mbarrier is over; the thread that began the copy knows it no sooner than others.
 //
-// Sixteen bytes that are touched together, as most copies do, are a piece with one history; so are
-// pieces with the same touches: the tiles of a wgmma have thousands of pieces and two or three
-// histories. The history of most pieces of a tile therefore follows from that of the piece before.
+// Sixteen bytes that are touched together, as most copies do, are a piece with one history. Pieces
+// with the same touches share a history too: the tiles of a wgmma have thousands of pieces and two
+// or three histories. So the history of most pieces of a tile follows from the history of the piece
+// before.
 //
-// Bulk copies and wgmma go through the async proxy: what threads wrote must have been fenced for it
-// as well, by whoever knew of it, before they touch it (PTX ISA, 8.2 and 9.7.9.27), and what they
-// read, before a copy comes there (order_is_fenced()). What goes through the proxy itself needs no
-// fence.
+// Bulk copies and wgmma go through the async proxy. Before they touch a byte that a thread wrote, a
+// thread that knows of the write must have fenced it (PTX ISA, 8.2 and 9.7.9.27). Before a copy
+// comes where a thread read, the read must be fenced as well (order_is_fenced()). Two accesses
+// through the async proxy itself need no fence.
 //
-//   warp 0 writes in its tick 3 and arrives at a barrier, which is told of all in front of tick 4;
+//   warp 0 writes in its tick 3 and arrives at a barrier, which learns of all in front of tick 4;
 //   warp 1 leaves the barrier with clock[0] = 4: ordered. A write in tick 4 would not be.
 #include "ptx/run/races.h"
 
@@ -29,7 +30,7 @@
 #include "ptx/run/run_sync.h"
 
 enum { GROUP_WARPS = 4 };
-// The number of a history: of a piece whose bytes have one each, of a piece that nobody touched.
+// The number of a history: of a piece with a history for each byte, of a piece without any touch.
 enum { APART, UNTOUCHED, FIRST_FREE };
 
 bool ptx_is_atomic(const PtxInst *i) {
@@ -267,7 +268,7 @@ static void forget(Toucher *by, uint32_t id) {
     if (by->turn[i].from == id || by->turn[i].to == id) by->turn[i].from = APART;
 }
 
-// The piece has that history from now on, and nobody may have its former one.
+// The piece has that history from now on. Its former history is freed if no other piece has it.
 static void history_set(PtxHistories *h, Toucher *by, int64_t piece, uint32_t id) {
   const uint32_t before = h->of[piece];
   h->of[piece] = id;
@@ -278,7 +279,7 @@ static void history_set(PtxHistories *h, Toucher *by, int64_t piece, uint32_t id
   forget(by, before);
 }
 
-// Bytes one by one; those of a piece that had one history have their own from now on.
+// Bytes one by one: each byte of a piece that had one history has a history of its own from now on.
 static bool touch_each(Toucher *by, int bytes, const unsigned char *values) {
   PtxMachine *m = by->m;
   PtxHistories *h = &m->histories;

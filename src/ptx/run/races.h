@@ -26,9 +26,9 @@ typedef struct PtxToucher {
 } PtxToucher;
 
 PtxToucher ptx_toucher(PtxMachine *m, PtxWarp *w, int lane, PtxTouchKind kind);
-// The same for a bulk copy, whose bytes land when this phase of the mbarrier is over.
+// The same for a bulk copy with bytes that land when this phase of the mbarrier is over.
 PtxToucher ptx_toucher_landing(PtxMachine *m, PtxWarp *w, int lane, const PtxMbarrier *mbarrier);
-// `values`: what a write puts there; it is held against what lies there.
+// `values`: the bytes that a write puts there; they are compared with the bytes already there.
 void ptx_touch_bytes(PtxToucher *by, int64_t offset, int bytes, const unsigned char *values);
 
 // The same of a whole piece, by a touch that keeps what it did.

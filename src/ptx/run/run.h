@@ -42,7 +42,7 @@ enum { PTX_RANK_SHIFT = 24, PTX_RANK_BITS = 8 };
 #define PTX_SLOT_TAG UINT64_C(0x5107000000000000)
 #define PTX_FUNCTION_TAG UINT64_C(0xf0c7000000000000)
 
-// Some memory: its bytes and what is known of each.
+// Some memory: its bytes and the state of each.
 typedef struct PtxPlane {
   unsigned char *bytes, *state;
   int64_t size;
@@ -124,7 +124,7 @@ typedef struct PtxWarp {
   uint32_t exists, exited;
   uint64_t *regs, *fixed;
   uint32_t *taint, *preds, *pred_taint;
-  uint32_t *unknown, *pred_unknown;  // lanes whose value is not known (unknown.c)
+  uint32_t *unknown, *pred_unknown;  // lanes with an unknown value (unknown.c)
   int cap_regs, cap_preds;
   // The split that runs, laid out for speed.
   int pc, next;
@@ -132,7 +132,7 @@ typedef struct PtxWarp {
   uint64_t *frame;
   uint32_t *frame_taint, *frame_preds, *frame_pred_taint;
   uint32_t *frame_unknown, *frame_pred_unknown;
-  uint32_t doubt;          // lanes whose result of the instruction at hand is not known
+  uint32_t doubt;          // lanes with an unknown result of the instruction at hand
   uint32_t carry_unknown;  // the same of the carry
   bool yields, again;      // the function asks: let other warps run; run this instruction again
   PtxSplit splits[PTX_LANES + 1];
@@ -207,7 +207,7 @@ typedef enum PtxTouchKind {
 
 // The last touch of a byte of shared memory, and the thread that made it.
 typedef struct PtxTouch {
-  uint32_t clock;  // of the warp; 0: nobody
+  uint32_t clock;  // of the warp; 0: no warp
   uint32_t epoch;  // of the lane; of a copy that lands: the mbarrier's phase
   int32_t pc;
   uint16_t thread;  // of the cluster
@@ -258,7 +258,7 @@ struct PtxMachine {
   bool has_tmem;                     // some instruction is a tcgen05
   int n_blocks, cluster[3];          // of a cluster
   PtxBlock *blocks;                  // by rank
-  int watched;                       // rank of the block whose accesses are told, −1: all
+  int watched;                       // rank of the block with the accesses told, −1: all
   PtxWarp *warps;                    // block by block
   PtxPlane shared;                   // of all blocks of the cluster, one behind the other
   int64_t smem, smem_stride;         // of one of them; from one to the next
@@ -273,7 +273,7 @@ struct PtxMachine {
   uint64_t next_buffer;
   PtxHistories histories;  // of shared memory
   PtxBarrier cluster_barrier;
-  uint32_t *cluster_over;  // what those who pass it know
+  uint32_t *cluster_over;  // the clock that a warp gets when it passes it
   uint32_t *released;      // what stores and atomics that release told of
   PtxMbarrier *mbarriers;  // of the cluster
   int n_mbarriers;
@@ -283,7 +283,7 @@ struct PtxMachine {
   bool unsure;  // of the keeper: somebody wrote to global memory, and where is not known
   const char **unknown_why;  // by instruction: why it gave unknown values; NULL: it did not
   int unknown_pc;  // the last instruction that gave an unknown value; -1: an argument, or memory
-  bool lapped, forgives;  // somebody came too late for a phase; who does is let through
+  bool lapped, forgives;  // a warp came too late for a phase; such warps are let through
   int64_t executed, budget, approximations, block_started;
   uint64_t workspace;  // of a cooperative launch: where its blocks count
   PtxMachine *keeper;  // of findings; itself, but where several run a grid side by side
@@ -298,7 +298,7 @@ struct PtxMachine {
       *line_keys;  // by place (PtxLoc): equal for the same line, inlined by the same calls
   PtxAccessSink *sink;
   void *sink_self;
-  PtxTrace *trace;  // NULL: nobody listens
+  PtxTrace *trace;  // NULL: no listener
   void *trace_self;
   int static_smem;
   PtxSharedPlace place;
@@ -374,7 +374,7 @@ static inline PtxBlock *ptx_block_of(const PtxMachine *m, int thread) {
 static inline int ptx_thread_of_block(const PtxMachine *m, int thread) {
   return thread % (m->block_warps * PTX_LANES);
 }
-// Where a byte of the cluster's shared memory lies in that of its block.
+// The offset of a byte of the cluster's shared memory within its block's shared memory.
 static inline int64_t ptx_smem_offset(const PtxMachine *m, int64_t at) {
   return m->n_blocks == 1 ? at : at % m->smem_stride;  // most launches have no clusters
 }
@@ -398,10 +398,10 @@ PtxBuffer *ptx_buffer_add(PtxMachine *m, const char *name, uint64_t address, Ptx
 
 // ---- unknown.c ----------------------------------------------------------------------------------
 
-// In front of an instruction and behind it, where some value may be unknown. Before: the lanes that
-// carry it out, less those for which that is not known; the lanes whose result is not known are
-// w->doubt, to which the instruction adds those whose memory is unknown. False: it is not carried
-// out, or the block was stopped.
+// In front of an instruction and behind it, where some value may be unknown. Before: leaves in
+// *mask the lanes that are known to carry it out. w->doubt gets the lanes with an unknown result;
+// the instruction adds the lanes with unknown memory to it. False: it is not carried out, or the
+// block was stopped.
 bool ptx_unknown_before(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t *mask);
 void ptx_unknown_after(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask);
 // Some lanes' result of the instruction at hand is not known.
@@ -469,7 +469,7 @@ void ptx_histories_start(PtxMachine *m);
 // what a write puts there.
 void ptx_touch(PtxMachine *m, PtxWarp *w, int lane, int64_t offset, int bytes, PtxTouchKind kind,
                const unsigned char *values);
-// The same of a bulk copy whose bytes land when this phase of the mbarrier is over.
+// The same for a bulk copy with bytes that land when this phase of the mbarrier is over.
 void ptx_touch_landing(PtxMachine *m, PtxWarp *w, int lane, int64_t offset, int bytes,
                        const unsigned char *values, const PtxMbarrier *mbarrier);
 // fence.proxy.async of some lanes.
@@ -477,7 +477,7 @@ void ptx_fence_async(PtxMachine *m, PtxWarp *w, uint32_t lanes);
 // Whether a load or store is an atomic one (.relaxed, .acquire, .release); volatile ones are not
 // taken for it, since code that forgot a barrier has them, too.
 bool ptx_is_atomic(const PtxInst *i);
-// In front of an access, and behind it: what is known comes along with .release and .acquire.
+// In front of an access, and behind it: .release and .acquire carry the known clocks along.
 void ptx_order_before(PtxMachine *m, PtxWarp *w, const PtxInst *i);
 void ptx_order_after(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t lanes);
 void ptx_barrier_clear(const PtxMachine *m, PtxBarrier *b);

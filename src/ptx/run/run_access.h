@@ -8,7 +8,7 @@ uint64_t ptx_access_address(const PtxMachine *m, PtxWarp *w, const PtxGroup *g, 
 PtxPlace ptx_access_lane(PtxMachine *m, PtxWarp *w, PtxAccess *access, uint32_t lane,
                          PtxSpace space, uint64_t address);
 void ptx_access_end(PtxMachine *m, const PtxAccess *access);
-// False after a finding that nobody wrote any of the bytes.
+// False after a finding that none of the bytes was ever written.
 bool ptx_check_written(PtxMachine *m, PtxWarp *w, const PtxAccess *access, uint32_t lane,
                        const PtxPlace *place, int64_t address);
 bool ptx_place_is_data(const PtxPlace *place, int bytes);
@@ -35,5 +35,5 @@ struct PtxTensor {
 
 // The tensor of a map that the launch brought; NULL: these bytes are none.
 const PtxTensor *ptx_tensor_of(const PtxMachine *m, const unsigned char *bytes);
-// The tensor of a map that the kernel made; NULL: these bytes are none, or *why says what is wrong.
+// The tensor of a map that the kernel made; NULL: these bytes are no map, or *why says the fault.
 const PtxTensor *ptx_made_tensor(PtxMachine *m, const unsigned char *bytes, const char **why);

@@ -1,9 +1,9 @@
-// Bulk copies: many bytes in one instruction, by nobody's hand. (PTX ISA, 9.7.9.27.)
+// Bulk copies: one instruction copies many bytes, and no thread does the work. (PTX ISA, 9.7.9.27.)
 //
-// A copy is carried out where it is issued. Bytes that it brings have landed for whoever knows that
-// the phase of its mbarrier is over; bytes that it takes away may be written again once its thread
-// has waited for its group (races.c). cp.reduce does what an atomic operation does to every
-// element, one after the other.
+// A copy is carried out where it is issued. The bytes that it brings have landed for a thread once
+// it knows that the phase of the mbarrier is over. The bytes that it takes away may be written
+// again once its thread has waited for its group (races.c). cp.reduce acts on every element like an
+// atomic operation, one after the other.
 #include "ptx/run/run_access.h"
 #include "ptx/run/run_orders.h"
 #include "ptx/run/run_sync.h"

@@ -104,7 +104,7 @@ static bool call_outside(PtxMachine *m, PtxWarp *w, const PtxInst *i, const PtxF
   return true;
 }
 
-// The function that a call through a pointer means: that of the first lane; the others come again.
+// The function of a call through a pointer: the first lane's; lanes with another one come again.
 static int called(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t *mask) {
   if (i->target >= 0) return i->target;
   const uint64_t *A = ptx_lanes(m, w, &i->groups[0], 0);

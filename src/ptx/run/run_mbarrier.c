@@ -199,10 +199,11 @@ static bool is_behind(const PtxWarp *w, const PtxMbarrier *b, uint32_t parity) {
   return awaited < b->order->phases.phase && (awaited & 1) == (parity & 1);
 }
 
-// A parity tells the present phase from the one before; whoever knows of none of the last two waits
-// for the wrong one. Here a warp runs as far as it can before the others do, which finds what a GPU
-// hides as long as its warps keep step. So that one who is late by that alone does not end the run,
-// it is let through once nobody else can go on (m->forgives); true: it is late, and goes on.
+// A parity tells the present phase from the one before. A warp that knows of none of the last two
+// waits for the wrong one. Here a warp runs as far as it can before the others do, which finds
+// faults that a GPU hides as long as its warps keep step. A warp that is late for this reason alone
+// must not end the run: it is let through once no other warp can go on (m->forgives). True: it is
+// late, and goes on.
 static bool tell_missed(PtxMachine *m, PtxWarp *w, const PtxMbarrier *b, uint32_t lane,
                         uint32_t parity) {
   if (!order_mbar_is_missed(b->order, w->clock, parity))
@@ -218,8 +219,8 @@ static bool tell_missed(PtxMachine *m, PtxWarp *w, const PtxMbarrier *b, uint32_
   return m->forgives;
 }
 
-// Lanes ask together: what one of them learns none knew before. Who asks relaxed knows that the
-// phase is over, and what was done before that only behind its next fence.
+// Lanes ask together: none of them knew before what one of them learns now. A relaxed wait knows
+// that the phase is over; it knows the work before that only behind its next fence.
 static void learn(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t over,
                   PtxMbarrier *const *asked) {
   const bool relaxed = ptx_has(i, PTX_MOD_relaxed);
@@ -233,7 +234,7 @@ static void learn(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t over,
   }
 }
 
-// True in lanes whose phase is over: the state that an arrival gave, or a parity.
+// True in lanes with a phase that is over: the state that an arrival gave, or a parity.
 void run_mbarrier_test(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   const bool parity = ptx_has(i, PTX_MOD_parity);
   PtxMbarrier *asked[PTX_LANES];

@@ -67,7 +67,7 @@ PtxPlace ptx_access_lane(PtxMachine *m, PtxWarp *w, PtxAccess *access, uint32_t 
     ptx_reach(m, w, (int)lane, rank);
   }
   if (space == PTX_SPACE_SHARED || space == PTX_SPACE_GLOBAL) {
-    // A warp whose lanes mean different spaces counts for the shared one.
+    // A warp with lanes that mean different spaces counts for the shared one.
     if (access->space != PTX_SPACE_SHARED) access->space = space;
     if (access->space == space) {
       access->addr[lane] =
@@ -114,7 +114,7 @@ static bool is_watched(PtxSpace space) {
   return space == PTX_SPACE_SHARED || space == PTX_SPACE_GLOBAL || space == PTX_SPACE_GENERIC;
 }
 
-// A register that is wider than what is loaded takes the sign on.
+// A register that is wider than the value loaded is filled with the sign.
 static uint64_t loaded(const PtxMachine *m, const PtxWarp *w, const PtxGroup *g, int n,
                        const PtxTypeRow *type, const unsigned char *bytes) {
   uint64_t value = 0;

@@ -183,7 +183,7 @@ static int meet_of(PtxMachine *m, int rank, int id, int count) {
   return search_barrier(o->s, name, rank);
 }
 
-// A warp whose lanes come one after the other comes with the first.
+// Where the lanes of a warp come one after the other, the warp comes with the first lane.
 static bool comes_late(const PtxWarp *w, uint32_t mask) {
   return !(mask & (w->exists & ~w->exited & (~(w->exists & ~w->exited) + 1)));
 }
@@ -224,7 +224,7 @@ void ptx_orders_cluster_wait(PtxMachine *m, PtxWarp *w, uint32_t mask) {
 }
 
 // A thread that has ended counts as arrived. Where some ended without all barriers of the others,
-// they meet at their waits: then what stands between an arrival and its wait is followed by nobody.
+// the others meet at their waits: then nothing follows the work between an arrival and its wait.
 static void meet_where_some_end(PtxOrders *o, const PtxMachine *m) {
   bool same = true, between = false;
   for (int i = 1; i < m->n_warps; i++)

@@ -1,13 +1,13 @@
 // The synchronising events of one run of a cluster, for the search over all orders
 // (order/search.h).
 //
-// Each warp's events are those of this one run, in its own order: control flow that does not follow
-// from data is that of every run. What follows from data, lanes of a warp that go ways of their
-// own, a run that did not come to its end: each is named as left out, and the verdict is then no
-// more than "bounded".
+// Each warp's events come from this one run, in its own order: control flow that does not depend on
+// data is the same in every run. Three things are named as left out: control flow that depends on
+// data, lanes of a warp that go different ways, a run that did not come to its end. The verdict is
+// then no more than "bounded".
 //
-// In memory only that counts which copies and the tensor core reach in the background, copy by
-// copy; accesses of threads among each other are races.c's, which needs no other order for them.
+// Only memory that copies and the tensor core reach in the background counts here, copy by copy.
+// races.c checks the accesses of threads among each other, and needs no other order for them.
 #pragma once
 #include "order/search.h"
 #include "ptx/run/run.h"
@@ -37,7 +37,7 @@ void ptx_orders_cluster_wait(PtxMachine *m, PtxWarp *w, uint32_t mask);
 bool ptx_waits_for_grid(const PtxInst *i);
 void ptx_orders_grid(PtxMachine *m, PtxWarp *w);
 void ptx_orders_reads_global(PtxMachine *m, const PtxWarp *w);
-// setmaxnreg: from now on a warp's threads have so many registers, of what others gave back.
+// setmaxnreg: from now on a warp's threads have this many registers, out of the ones given back.
 bool ptx_sets_registers(const PtxInst *i);
 void ptx_orders_registers(PtxMachine *m, PtxWarp *w, int registers);
 void ptx_orders_fence(PtxMachine *m, PtxWarp *w);

@@ -1,4 +1,4 @@
-// Inside the lists of events of a run: what is kept of each warp, and the bytes that it reached.
+// Inside the lists of events of a run: the record of each warp, and the bytes that it reached.
 //
 // Included by run_orders*.c only.
 #pragma once

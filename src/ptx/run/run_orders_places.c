@@ -1,10 +1,11 @@
 // Bytes that a run reached → places of the search, and accesses to them.
 //
 //   a box writes 0 … 8191, four warps read 0 … 2047 of it each    one place, 0 … 8191, five
-//   accesses
+//                                                                 accesses
 //
-// Places are the bytes of each copy, what the tensor core reads at once, and what threads of one
-// block write for those of another; what threads of a block alone reach is none.
+// Places are the bytes of each copy, the bytes that the tensor core reads at once, and the bytes
+// that threads of one block write for threads of another. Bytes that only threads of one block
+// reach are no place.
 #include <stdlib.h>
 
 #include "base/whole.h"
@@ -51,7 +52,7 @@ static void add_other_ends(const PtxOrders *o, const PtxMachine *m, const Touch 
   }
 }
 
-// Blocks whose threads write, and read, each GRAIN bytes of the cluster's shared memory.
+// Blocks with threads that write, and read, each GRAIN bytes of the cluster's shared memory.
 typedef struct Handed {
   uint16_t *writers, *readers;
 } Handed;
@@ -68,7 +69,7 @@ static Handed find_handed(const PtxOrders *o, const PtxMachine *m) {
   return h;
 }
 
-// Whether threads write for those of another block there.
+// Whether threads of one block write these bytes and threads of another block read them.
 static bool is_handed(const Handed *h, const PtxMachine *m, const Touch *t) {
   for (int64_t g = t->lo / GRAIN; m->n_blocks > 1 && g <= (t->hi - 1) / GRAIN; g++)
     for (int rank = 0; rank < m->n_blocks; rank++)
@@ -76,8 +77,8 @@ static bool is_handed(const Handed *h, const PtxMachine *m, const Touch *t) {
   return false;
 }
 
-// Places are the bytes of each copy, what the tensor core reads at once, and what threads of one
-// block write for those of another.
+// Places are the bytes of each copy, the bytes that the tensor core reads at once, and the bytes
+// that threads of one block write for threads of another.
 static int add_places(PtxOrders *o, const PtxMachine *m) {
   const Handed handed = find_handed(o, m);
   int n = 0;

@@ -111,8 +111,8 @@ static const char *check_set(const PtxInst *i) {
   return i->form.compare ? check_types(i, 2) : "set takes a comparison";
 }
 
-// [to], [from], 4, 8 or 16 as a number of the text, and perhaps how many of them are read, or a
-// predicate.
+// [to], [from], 4, 8 or 16 as a number of the text, and perhaps the number of them that are read,
+// or a predicate.
 static const char *check_cp_async(const PtxModule *module, const PtxInst *i) {
   const int at = ~module->args[i->groups[2].at] - PTX_SPECIALS;
   const uint64_t bytes = at >= 0 ? module->constants[at] : 0;

@@ -1,7 +1,8 @@
 // Barriers of the block and of the warp. (PTX ISA, 9.7.14.1 to 9.7.14.4.)
 //
-// A barrier counts threads as they come and lets all go when enough have: those of the block that
-// have not ended, or the number that the instruction gives, where a warp counts as 32.
+// A barrier counts threads as they come and lets all go when enough have come. Enough means the
+// threads of the block that have not ended, or the number in the instruction, where a warp counts
+// as 32.
 #include "ptx/run/run_sync.h"
 #include "ptx/run/run_orders.h"
 
@@ -30,7 +31,7 @@ void ptx_barrier_clear(const PtxMachine *m, PtxBarrier *b) {
   order_clear(m->order, b->clock);
 }
 
-// Lets lanes of this warp come that may still do so; false when nobody else runs.
+// Lets lanes of this warp come that may still do so; false when no other lane runs.
 bool ptx_awaits(PtxWarp *w, uint32_t wanted, uint32_t mask) {
   if (!(wanted & ~mask)) return false;
   for (int i = 0; i < w->n_splits; i++) {
@@ -42,7 +43,8 @@ bool ptx_awaits(PtxWarp *w, uint32_t wanted, uint32_t mask) {
   return false;
 }
 
-// Lanes of a tile name their tile: those of one warp may come together and mean different masks.
+// Lanes of a tile name their tile: the lanes of one warp may come together and mean different
+// masks.
 uint32_t ptx_members(PtxMachine *m, PtxWarp *w, const PtxGroup *g, uint32_t *mask) {
   const uint64_t *names = ptx_lanes(m, w, g, 0);
   const uint32_t first = (uint32_t)names[__builtin_ctz(*mask)];

@@ -33,8 +33,8 @@ void ptx_end_threads(PtxMachine *m, PtxWarp *w, uint32_t mask);
 // or else only that of `rank`. 0 after a finding that ends the block.
 uint32_t ptx_ranks_of(PtxMachine *m, PtxWarp *w, const PtxInst *i, int index, uint32_t lane,
                       int rank);
-// The lanes that an operand names. Where lanes of `mask` name different ones, those of a name whose
-// lanes are all there remain in `mask`, and the others come again.
+// The lanes that an operand names. Where lanes of `mask` name different sets, the lanes of one
+// complete set remain in `mask`, and the others come again.
 uint32_t ptx_members(PtxMachine *m, PtxWarp *w, const PtxGroup *g, uint32_t *mask);
 // Whether lanes of this warp that are wanted may still come; then this instruction is run again.
 bool ptx_awaits(PtxWarp *w, uint32_t wanted, uint32_t mask);

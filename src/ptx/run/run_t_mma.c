@@ -1,15 +1,15 @@
 // Products into tensor memory: tcgen05.mma of one CTA and of a pair. (PTX ISA, 9.7.16.)
 //
-// A product is carried out where it is asked for, as wgmma and bulk copies are. Its types, shape
-// and which way tiles run are what the instruction descriptor says (banks/layouts). Cells of D are
-// those of the ISA's data path layouts D, F, A and B; A may lie in tensor memory, as in layout D.
+// A product is carried out where it is asked for, like wgmma and bulk copies. The instruction
+// descriptor gives its types, its shape and the direction of its tiles (banks/layouts). D has the
+// ISA's data path layouts D, F, A and B; A may lie in tensor memory, as in layout D.
 //
 //   cta_group::2, M = 256: each CTA has 128 rows of A and D and half of B's columns
-//   cta_group::2, M = 128: 64 rows, whose upper half of N lies in lanes 64 to 127
+//   cta_group::2, M = 128: 64 rows; the upper half of N lies in lanes 64 to 127
 //
-// D is unknown, and the run goes on, behind: block scaling, elements of 4 and 6 bits, a sparse A,
-// .ws, .ashift, sums that saturate. What a copy from shared memory brings (tcgen05.cp) is unknown,
-// too: most of it are scale factors.
+// The run goes on and D is unknown behind: block scaling, elements of 4 and 6 bits, a sparse A,
+// .ws, .ashift, sums that saturate. A copy from shared memory (tcgen05.cp) brings unknown values,
+// too: most of them are scale factors.
 #include "banks/layouts/instruction_descriptor.h"
 #include "base/str.h"
 #include "ptx/module/float_format.h"
@@ -152,7 +152,7 @@ static int pred_group(const PtxInst *i) {
   return -1;
 }
 
-// Elements from `out` on, so many steps apart.
+// Elements from `out` on; `to` says the steps between them.
 static bool read_tile(Asked *q, int operand, int rank, int rows, int k, PtxTileSteps to,
                       double *out) {
   static _Thread_local double as_read[K_MAX * N_MAX];
@@ -273,7 +273,7 @@ static bool add_products(Asked *q, PtxBlock *block, int cta) {
   return true;
 }
 
-// The operand behind the predicate is an exponent: D as it was is divided by so many powers of two.
+// The operand behind the predicate is an exponent: D as it was is divided by two to that power.
 static double scale_of(const Asked *q, int pred) {
   const bool given = pred + 1 < q->i->n_groups && !q->p->stationary;
   return given ? 1 / (double)(UINT64_C(1) << (number(q, pred + 1) & 15)) : 1;

@@ -140,8 +140,8 @@ static bool move_element(const Box *b, const BoxRow *row, int64_t index, unsigne
   return true;
 }
 
-// A row that lies in memory is moved by as many bytes as a chunk has of it; else each element says
-// for itself where it lies.
+// A row that lies in memory is moved a chunk at a time, the bytes of the chunk that the row has.
+// Otherwise each element finds its own place.
 static bool move_chunk(const Box *b, const BoxRow *row, int64_t byte, unsigned char *values,
                        bool *unknown) {
   const int64_t bytes = b->tensor->box.elem_bytes, index = b->start[0] + byte / bytes;

@@ -66,7 +66,7 @@ static void take_fields(struct PtxMadeMap *made, const PtxTensor *from) {
   if (from->box.swizzle) made->swizzle = code_of(from->box.swizzle->name, swizzles, SWIZZLES);
 }
 
-// The map whose fields change; NULL: the bytes are none.
+// The map with the fields to change; NULL: the bytes are no map.
 static struct PtxMadeMap *to_change(PtxMachine *m, unsigned char *bytes) {
   PtxMachine *keeper = m->keeper;
   struct PtxMadeMap *was = made_at(m, bytes);

@@ -11,11 +11,11 @@ typedef struct PtxTile {
   bool trans;                 // M or N runs fastest
   int first_row, rows, k;     // rows of M or N
   int element_bytes;
-  int rank;  // the block of the cluster whose shared memory has it
+  int rank;  // the block of the cluster that has it in its shared memory
   PtxType type;
 } PtxTile;
 
-// From one element to that of the next row, and of the next k.
+// From one element to the same one of the next row, and of the next k.
 typedef struct PtxTileSteps {
   int row, k;
 } PtxTileSteps;

@@ -21,7 +21,7 @@ typedef struct PtxTmemReach {
   uint32_t quarters;
   int column, n;
   uint32_t product;  // 0: by ld or st
-  PtxBlock *block;   // whose tensor memory; NULL: the warp's own block's
+  PtxBlock *block;   // the block with the tensor memory; NULL: the warp's own
 } PtxTmemReach;
 
 static inline PtxTmem *ptx_tmem_of(const PtxWarp *w, const PtxTmemReach *reach) {

@@ -1,9 +1,10 @@
 // wgmma: a warpgroup multiplies tiles that descriptors find in shared memory. (PTX ISA, 9.7.15.)
 //
 // Each of the four warps computes its 16 rows of D where it comes to the instruction. The tiles
-// stay read until the warp has waited for their group: who writes there before is told, and so is
-// who touches D. The first wgmma of all asks for a wgmma.fence before it, and so does one whose
-// registers were computed since the last. Sums are formed as run_mma.c forms them.
+// count as being read until the warp has waited for their group: a thread that writes there before
+// is told, and so is one that touches D. The first wgmma of all asks for a wgmma.fence before it.
+// So does a wgmma with registers that were computed since the last fence. Sums are formed as
+// run_mma.c forms them.
 #include <stdlib.h>
 
 #include "base/str.h"
@@ -144,7 +145,8 @@ static void check_load(PtxMachine *m, PtxWarp *w, const PtxGroup *g, PtxFlight *
   f->kind = PTX_NO_FLIGHT;
 }
 
-// Sums may be read by nobody, and neither they nor A in registers be written.
+// While a wgmma is in flight, its sums may not be read; its sums and its A in registers may not be
+// written.
 static void check_group(PtxMachine *m, PtxWarp *w, const PtxGroup *g, uint32_t mask) {
   for (int n = 0; n < g->n; n++) {
     PtxFlight *f = flight_of(m, w, g, n);
@@ -240,7 +242,7 @@ static void take_off(PtxMachine *m, PtxWarp *w, const PtxGroup *g, PtxFlightKind
 // each, and a quarter of B, 128 bytes in each. The four warps of a warpgroup read all of B once. No
 // swizzle makes a difference. Counted on an H200 (driver 580.159.04, 2026-11-27): 8 for m64n64k16,
 // 12 for m64n128k16, 8 where A lies in registers, B with N or K inside; 20 for m64n256k16, in whole
-// kernels without a swizzle and with those of 64 and 128 bytes.
+// kernels without a swizzle and with swizzles of 64 and 128 bytes.
 static int wavefronts_of(const PtxWarp *w, const PtxWgmma *plan) {
   enum { A_WAVEFRONTS = 4 };
   const int of_b = plan->n * plan->k * plan->element_bytes / 128,
@@ -318,7 +320,7 @@ static bool all_four_have_asked(const PtxMachine *m, const PtxWarp *w, uint32_t 
   return true;
 }
 
-// wait_group n leaves the last n groups. Where nobody else can go on it waits no longer.
+// wait_group n leaves the last n groups. Where no other warp can go on it waits no longer.
 void run_wgmma_wait(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   const uint32_t left = (uint32_t)ptx_lanes(m, w, &i->groups[0], 0)[__builtin_ctz(mask)];
   OrderGroups *products = &w->groups->products;

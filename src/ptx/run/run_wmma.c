@@ -1,4 +1,4 @@
-// wmma: matrices whose fragments have no documented order. (PTX ISA, 9.7.14.4.)
+// wmma: matrices with fragments in no documented order. (PTX ISA, 9.7.14.4.)
 //
 // A program may not know which lane holds which element, so any order does: lane l has the elements
 // l·e … l·e + e − 1 of the matrix by rows, e = elements / 32, again from the first where it has

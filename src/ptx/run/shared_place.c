@@ -1,9 +1,9 @@
-// Where a kernel's shared variables lie.
+// The places of a kernel's shared variables.
 //
-// A kernel has its own variables, those of the module that it or a function it calls names, and
-// those of these functions; ptxas 13.0 counts the same (a variable of the module that nothing names
-// takes no room, one inside the kernel does). They follow each other as they are declared, and the
-// dynamic memory begins behind them.
+// A kernel has its own variables, the module's variables that it or a function it calls names, and
+// the variables of these functions. ptxas 13.0 counts the same (a variable of the module that
+// nothing names takes no room, one inside the kernel does). They follow each other as they are
+// declared, and the dynamic memory begins behind them.
 //
 //   .shared big[16384], small[32]; a kernel that names small alone has it at 0, and 32 bytes
 #include "base/whole.h"

@@ -1,7 +1,8 @@
-// Tells who has which columns of tensor memory, and in which order they are reached.
+// Tells which block has which columns of tensor memory, and in which order they are reached.
 //
-// order/order_tensor.h says what is missing between two accesses. Ticks of a warp's share of the
-// tensor core are the products that it has been asked for; a commit tells its mbarrier of them.
+// order/order_tensor.h says which order is missing between two accesses. Ticks of a warp's share of
+// the tensor core count the products that the warp has asked for; a commit tells its mbarrier of
+// them.
 #include "ptx/run/run_tmem.h"
 
 #include "base/str.h"

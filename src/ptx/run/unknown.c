@@ -1,11 +1,11 @@
-// Values that are not known: what an instruction that is not run here gives, arguments and memory
-// that nobody gave, and all that is computed from them.
+// Values that are not known: the result of an instruction that is not run here, arguments and
+// memory without given values, and every value computed from them.
 //
 // Each register has a word beside it that says in which lanes its value is unknown, each byte of
-// memory a bit (PTX_BYTE_UNKNOWN). Nobody looks at either before the first unknown value is there
+// memory a bit (PTX_BYTE_UNKNOWN). Neither is looked at before the first unknown value is there
 // (PtxMachine.unknowns). A load or store at an unknown address, or under an unknown predicate, is
-// left out and told as one that cannot be counted; where such a store may have hit is unknown from
-// then on. A branch, or any other address, ends the block: what comes next is not known.
+// left out and told as one that cannot be counted. The memory that such a store may have hit is
+// unknown from then on. A branch, or any other address, ends the block: its next step is not known.
 //
 //   mma.sync…block_scale %f4        %f4 is unknown in all lanes
 //   fma.rn.f32 %f5, %f4, %f0, %f1   so is %f5
@@ -115,7 +115,7 @@ const char *ptx_machine_unknown_why(const PtxMachine *m, int pc) { return m->unk
 // Functions of instructions with a flow of their own, and which of their operands may be unknown.
 typedef struct Takes {
   PtxRun *run;
-  unsigned values;  // operands, a bit each, whose values only go on to the result or to memory
+  unsigned values;  // operands, a bit each, that only pass values on to the result or to memory
   bool places;      // address and guard, too: the lanes concerned are left out
   bool stores;
 } Takes;
@@ -193,8 +193,8 @@ static bool is_matrix(const PtxInst *i, int group) {
   return i->run == run_wgmma && group == 1 && i->groups[group].n > 1;
 }
 
-// The lanes of an operand that may not be unknown end the block; those of one that leaves them out
-// go to *lost.
+// An unknown value in an operand that may not be unknown ends the block. Lanes with an unknown
+// address go to *lost, where the instruction may leave lanes out.
 static bool take_operands(PtxMachine *m, PtxWarp *w, const PtxInst *i, const Takes *t,
                           uint32_t active, uint32_t *lost) {
   for (int g = 0; g < i->n_groups; g++) {
@@ -214,7 +214,7 @@ static bool take_operands(PtxMachine *m, PtxWarp *w, const PtxInst *i, const Tak
   return true;
 }
 
-// Sources of an instruction whose result follows from them alone.
+// Sources of an instruction that alone determine its result.
 static uint32_t sources(const PtxMachine *m, const PtxWarp *w, const PtxInst *i) {
   uint32_t lanes = 0;
   for (int g = 0; g < i->n_groups; g++)

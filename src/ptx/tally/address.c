@@ -29,7 +29,7 @@ static PtxKnown known_of(const PtxAddressing *a, PtxArg arg) {
 }
 
 static PtxKnown product(const PtxKnown *x, const PtxKnown *y) {
-  // x = 2^bits·p + r: of x·y are known as many bits as neither unknown part reaches.
+  // x = 2^bits·p + r: in x·y those low bits are known that neither unknown part reaches.
   return make(least(x->bits + zeros(y), y->bits + zeros(x)), x->residue * y->residue);
 }
 
@@ -127,7 +127,7 @@ static PtxKnown result_of(const PtxAddressing *a, const PtxInst *i) {
   return nothing;
 }
 
-// Keeps only the facts that hold of both: as many low bits as agree.
+// Keeps only the facts that hold of both: the low bits in which both agree.
 static bool weaken(PtxKnown *to, const PtxKnown *with, bool first) {
   if (first) {
     const bool changed = to->bits != with->bits || to->residue != with->residue;

@@ -1,13 +1,13 @@
 // Each access of the machine code names the PTX line that it was made of: the first load or one of
 // the stores that it took together. The accesses that the prediction put together with that one are
-// its group. A narrower access cuts the group at its own width; a wider one took more along than
-// was foreseen, and begins where the group's address is rounded down to (the bank engine does
+// its group. A narrower access cuts the group at its own width. A wider one took more along than
+// was foreseen; it begins at the group's address, rounded down to its width (the bank engine does
 // that). A copy of an access (ptxas peels the last turn off a loop) is charged to a line of its
-// own; how often it runs the text does not tell, so that the two lines have their numbers together.
-// The line table has a row only where the line changes, so a second access right behind a first may
-// seem to be of its line: an access left over that way goes to the nearest group of its width that
-// nobody named. A group that stays without an access is gone: the assembler found its value
-// elsewhere.
+// own. The text does not tell how often the copy runs, so the two lines have their numbers
+// together. The line table has a row only where the line changes, so a second access right behind a
+// first may seem to be of its line. An access left over that way goes to the nearest group of its
+// width that no access named. A group that stays without an access is gone: the assembler found its
+// value elsewhere.
 #include "ptx/tally/reconcile.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@ typedef struct Found {
   int pc;      // that it names
 } Found;
 
-// A machine access whose group has one already.
+// A machine access with a group that has one already.
 typedef struct Spare {
   int pc, bytes, loc;
 } Spare;
@@ -197,7 +197,7 @@ static void settle(Reconciler *r, int pc) {
   }
 }
 
-// Accesses that no group needs are copies of what is there.
+// Accesses that no group needs are copies of other accesses.
 static void share_copies(Reconciler *r) {
   for (int i = 0; i < r->n_spares; i++) {
     const int leader = r->made[r->spares[i].pc].leader;

@@ -1,7 +1,7 @@
 // Counting. Rules beyond the bank engine's:
 //
-// Counts are those of the profiler's per-instruction counters (BankCount.profiled): people hold
-// them against its source page.
+// Counts match the profiler's per-instruction counters (BankCount.profiled): people compare them
+// with its source page.
 #include "ptx/tally/tally.h"
 
 #include <stdlib.h>
@@ -162,8 +162,8 @@ static void count_shared(PtxTally *tally, const PtxAccess *access, PtxSiteCount 
 
 enum { SECTOR = 32 };
 
-// Sectors of 32 bytes that the lanes ask for together, and how few would do for as many bytes:
-// bytes that several lanes ask for count once.
+// Sectors of 32 bytes that the lanes ask for together, and the least number that would hold the
+// same bytes: bytes that several lanes ask for count once.
 static void count_sectors(const PtxAccess *access, PtxSiteCount *site) {
   int64_t seen[BANK_LANES * 3];
   uint32_t asked[BANK_LANES * 3];
@@ -292,7 +292,7 @@ void ptx_tally_take(PtxTally *tally, int pc, const PtxSiteCount *count, bool all
 
 void ptx_tally_innermost(PtxTally *tally) { tally->innermost = true; }
 
-// The place whose line a place is shown at.
+// The place with the line at which this place is shown.
 static int ptx_tally_row(const PtxTally *tally, int loc) {
   return tally->innermost || loc < 0 ? loc : ptx_own_loc(tally->module, loc);
 }

@@ -60,9 +60,9 @@ void ptx_tally_take(PtxTally *tally, int pc, const PtxSiteCount *count, bool all
 // Sets the width and leader that an access has in the machine code, in place of the prediction.
 void ptx_tally_set_wide(PtxTally *tally, int pc, PtxWide wide);
 
-// Whether an access runs once for each group of lanes. Behind a redux whose lanes it does not know
-// ptxas lets groups go on alone (WARPSYNC.EXCLUSIVE), as far as it likes but no farther than where
-// lanes meet: the text alone tells the least and the most.
+// Whether an access runs once for each group of lanes. Behind a redux with lanes that it does not
+// know ptxas lets groups go on alone (WARPSYNC.EXCLUSIVE), as far as it likes but no farther than
+// the point where lanes meet: the text alone tells the least and the most.
 typedef enum PtxGrouping { PTX_ALL_TOGETHER, PTX_PERHAPS_BY_GROUP, PTX_GROUP_BY_GROUP } PtxGrouping;
 void ptx_tally_set_groups(PtxTally *tally, int pc, PtxGrouping grouping);
 
@@ -97,13 +97,13 @@ typedef struct PtxLines {
   bool countable;
 } PtxLines;
 
-// Lines are those of headers too, as a profiler's are; without it they are the user's own
-// (ptx_own_loc).
+// Lines of headers count too, as in a profiler. Without this call every line is one of the user's
+// own (ptx_own_loc).
 void ptx_tally_innermost(PtxTally *tally);
-// Lines that accessed memory, by file and line; those of shared memory first come first.
+// Lines that accessed memory, by file and line; lines of shared memory first come first.
 const PtxLines *ptx_tally_lines(Arena *arena, const PtxTally *tally);
-// Pairs of places whose lines have numbers together, and of one that is about `line` the other
-// place; -1: it is about other lines.
+// Pairs of places with lines that share their numbers, and for a pair about `line` the other place;
+// -1: the pair is about other lines.
 typedef struct PtxShare {
   int loc, other;
   const struct PtxShare *next;

@@ -82,7 +82,7 @@ static bool pack_window(const Run *run, Item *items, int *n, int64_t start, int 
   return true;
 }
 
-// Windows of so many units of `unit` bytes, of which `parts` must be there.
+// Windows of `units` units of `unit` bytes; at least `parts` of the units must be there.
 static bool pack_width(const Run *run, Item *items, int *n, int unit, int units, int parts) {
   const int bytes = unit * units;
   if (bytes > 16 || run->known.bits < log2_of(bytes)) return false;

@@ -1,11 +1,11 @@
 // Predicts which scalar accesses to shared memory the assembler makes one wide access of.
 //
-// Measured with ptxas 13.0 (sm_90a), about sixty small kernels: loads and stores of one basic block
-// whose addresses are one register and constants, where the register's low bits are known well
-// enough, become one access of twice or four times the width. For four times, three of the four
-// loads are enough (the fourth is loaded for nothing); stores must be all there. An instruction
-// that may write the same array between two loads keeps them apart, as does any barrier or atomic
-// of shared memory; volatile accesses stay as they are.
+// Measured with ptxas 13.0 (sm_90a), about sixty small kernels. Take loads and stores of one basic
+// block at addresses of one register and constants, where the register's low bits are known well
+// enough. They become one access of twice or four times the width. For four times, three of the
+// four loads are enough (the fourth is loaded for nothing); stores must be all there. An
+// instruction that may write the same array between two loads keeps them apart, as does any barrier
+// or atomic of shared memory; volatile accesses stay as they are.
 #pragma once
 #include "ptx/module/ptx_module.h"
 
@@ -41,7 +41,7 @@ enum { PTX_SYMBOL_NONE = -1, PTX_SYMBOL_ANY = -2 };
 typedef struct PtxAddressing {
   const PtxModule *module;
   const PtxFunction *function;
-  int *n_defs, *def;  // by register: how many instructions write it, the last of them
+  int *n_defs, *def;  // by register: the number of instructions that write it, the last of them
   PtxKnown *known;
   int *symbol;  // variable that the value points into; PTX_SYMBOL_NONE: into none, _ANY: not known
 } PtxAddressing;

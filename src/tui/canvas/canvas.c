@@ -160,15 +160,15 @@ static void combine(Canvas *canvas, Rect area, int row, int col, uint32_t code) 
 
 // ---- text ---------------------------------------------------------------------------------------
 
-// Says that a text goes on, behind what is shown of it or in the last cell that there is.
+// Says that a text goes on, behind the part that is shown or in the last cell that there is.
 static void put_ellipsis(Canvas *canvas, Rect area, int row, int col, Style style) {
   const int last = area.col + area.cols - 1;
   put(canvas, area, row, col < last ? col : last, style, glyph_code(GLYPH_ELLIPSIS));
 }
 
-// Draws the first `bytes` bytes; returns the column after them. What is lost at the right edge must
-// not leave another text there, a 4096 that reads 40. A single character is a piece of a picture,
-// and pictures end where their box does.
+// Draws the first `bytes` bytes; returns the column after them. A cut at the right edge must not
+// leave another text there, a 4096 that reads 40. A single character is a piece of a picture, and
+// pictures end where their box does.
 static int draw_bytes(Canvas *canvas, Rect in, int row, int col, Style style, const char *text,
                       size_t bytes) {
   Rect area = clip(canvas, in);

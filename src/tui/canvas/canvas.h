@@ -79,7 +79,7 @@ int canvas_wrap(Canvas *canvas, Rect in, Style style, const char *text);
 // The same without its first lines, for text that scrolls.
 int canvas_wrap_from(Canvas *canvas, Rect in, Style style, const char *text, int first);
 int canvas_wrap_rows(const char *text, int cols);
-// Bytes of the first of those lines, and in `skip` how many to leave out after them.
+// Bytes of the first of those lines, and in `skip` the number of bytes to leave out after them.
 size_t canvas_line_bytes(const char *text, int cols, size_t *skip);
 
 void canvas_fill(Canvas *canvas, Rect in, Style style);  // blanks
@@ -90,7 +90,7 @@ void canvas_over(Canvas *canvas, Rect in, StyleRole over);
 // Lines join the lines they touch or cross.
 void canvas_hline(Canvas *canvas, Rect in, int row, int col, int n, Style style);
 void canvas_vline(Canvas *canvas, Rect in, int row, int col, int n, Style style);
-// The left half of `in`, with a line between it and what is left.
+// The left half of `in`, with a line between it and the rest.
 Rect canvas_halve(Canvas *canvas, Rect *in);
 // The border of `in` with a title in its top line; NULL for none.
 void canvas_frame(Canvas *canvas, Rect in, Style style, Style title_style, const char *title);

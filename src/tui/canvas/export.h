@@ -15,8 +15,8 @@ bool export_format(const char *name, ExportFormat *format, Diags *diags);
 
 char *export_text(Arena *arena, const Canvas *canvas);
 char *export_ansi(Arena *arena, const Canvas *canvas, const Theme *theme, ColorDepth depth);
-// A picture of 8 x 16 pixels per cell, in as many of the theme's colours as `depth` has, whose text
-// can be selected.
+// A picture of 8 x 16 pixels per cell, in the theme's colours at that `depth`; its text can be
+// selected.
 char *export_svg(Arena *arena, const Canvas *canvas, const Theme *theme, ColorDepth depth,
                  const char *title);
 //   "rows":24,"cols":80,"lines":["…"],"styles":[[row,col,columns,"style","over"],…]

@@ -1,6 +1,6 @@
 // Cutting rectangles.
 //
-// A strip is cut from what is there, never more: taking 3 rows off the 2-row rectangle {5,0,2,80}
+// A strip is cut from the rectangle, never more: taking 3 rows off the 2-row rectangle {5,0,2,80}
 // returns {5,0,2,80} and leaves {7,0,0,80}, which is empty and stays where the strip ended.
 #include "tui/canvas/rect.h"
 

@@ -23,7 +23,7 @@ static void add(Codes *codes, const char *code) {
   codes->length += n;
 }
 
-// The entry of the 256 that is this very colour: half as many bytes. Entries below 22 are left
+// The entry of the 256 that is this very colour: it takes half the bytes. Entries below 22 are left
 // alone, because some set-ups of terminals repaint those.
 static Color shortest(Color color) {
   enum { FIRST_SAFE = 22 };

@@ -50,7 +50,7 @@ struct Terminal {
   bool unknown;
   const Theme *theme;
   bool button_down;
-  mbstate_t partial;  // the beginning of a character whose rest has not come
+  mbstate_t partial;  // the beginning of a character; its rest has not come
 };
 
 void terminal_write(void *terminal, const char *bytes, size_t n) {
@@ -129,8 +129,8 @@ static const char *clean_term(Arena *arena) {
 }
 
 // ncurses makes itself windows of the size that COLUMNS and LINES name, or the device, and gives up
-// where that is a size of nobody's screen. It never draws, so a small one will do; the size that
-// counts is the device's (tty_size).
+// where no screen has that size. It never draws, so a small one will do; the size that counts is
+// the device's (tty_size).
 static SCREEN *new_screen(Arena *arena, const char *term, FILE *out, FILE *in) {
   static const char *const names[] = {"LINES", "COLUMNS"}, *const small[] = {"24", "80"};
   const char *kept[2];

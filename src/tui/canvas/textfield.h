@@ -21,7 +21,7 @@ typedef struct TextField {
   char text[TEXTFIELD_BYTES], yanked[TEXTFIELD_BYTES], draft[TEXTFIELD_BYTES];
   int cursor;            // a byte offset, always at the start of a character
   TextHistory *history;  // NULL: none
-  int leaf;              // how many lines back the history is leafed; 0: the draft
+  int leaf;              // the lines that the history is leafed back; 0: the draft
 } TextField;
 
 typedef enum TextFieldResult {

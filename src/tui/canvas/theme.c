@@ -349,7 +349,7 @@ Look theme_look(const Theme *theme, Style style, ColorDepth depth) {
   return look;
 }
 
-// ---- how many colours ---------------------------------------------------------------------------
+// ---- the number of colours ----------------------------------------------------------------------
 
 static bool environment_depth(const ColorSettings *from, ColorDepth *depth) {
   const char *term = from->term ? from->term : "", *colorterm = from->colorterm;

@@ -1,7 +1,7 @@
 // The terminal device: its modes, its signals, and getting it back whatever happens.
 //
-// Knows nothing of what is drawn. The sequences that enter and leave full-screen mode are handed
-// over once, in full; leaving is one write and one tcsetattr, which signal handlers may do.
+// Knows nothing of the drawing. The sequences that enter and leave full-screen mode are handed over
+// once, in full; leaving is one write and one tcsetattr, which signal handlers may do.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

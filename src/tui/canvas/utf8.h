@@ -1,4 +1,4 @@
-// How many columns a character takes, and where a text may be cut or a cursor stand.
+// The columns of a character, and the places where a text may be cut or a cursor stand.
 //
 // Widths come from our own table, not from wcwidth(): they must be the same in every locale,
 // because pictures are also made where there is no terminal.

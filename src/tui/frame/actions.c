@@ -199,7 +199,7 @@ static void back(Session *session, const char *argument) {
     session_say(session, SAID_NOTE, "%s quits", view_key_name(session, "quit"));
 }
 
-// A teacher who quits ends the class for everybody, so quitting asks first.
+// A teacher who quits ends the class for every follower, so quitting asks first.
 static bool asks_first(Session *session) {
   const ClassState *class = &tutor_of(session)->class;
   if (class->role != CLASS_TEACHER || session->prompt.asked_quit) return false;

@@ -1,8 +1,8 @@
 // A Unix socket FOLDER/class-NAME.sock, mode 0660 in a group's folder and 0600 in one's own.
 //
-// A socket file stays behind when its owner dies. Whoever wants to teach there tries to connect
-// first: a refusal means that the file is dead and may go. Anything else means that somebody has
-// it, even if the queue of those who wait to be let in is full (EAGAIN), because its owner is
+// A socket file stays behind when its owner dies. A process that wants to teach there tries to
+// connect first: a refusal means that the file is dead and may go. Any other answer means that the
+// file has an owner, even if the queue of waiting followers is full (EAGAIN), because its owner is
 // suspended.
 #include "tui/frame/class_socket.h"
 

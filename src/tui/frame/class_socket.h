@@ -1,5 +1,5 @@
-// The socket of a class: where it is, who may come in, and lines to and fro. What the lines say is
-// classroom.c's business.
+// The socket of a class: its place, the users who may come in, and lines to and fro. classroom.c
+// gives the lines their meaning.
 #pragma once
 #include <sys/types.h>
 
@@ -20,17 +20,17 @@ const char *class_socket_path(Arena *arena, const char *room, bool *shared, Diag
 // The names of the rooms there are now, NULL-terminated; NULL after a finding.
 const char **class_socket_list(Arena *arena, Diags *diags);
 
-// A sentence for somebody who finds no class: which ones there are, and how to find others.
+// A sentence for a user who finds no class: the classes there are, and how to find others.
 const char *class_socket_way_out(Arena *arena);
 
-// A listening socket, -1 after a finding; what a teacher who died left behind is replaced, and
-// nothing else: one who is suspended answers nobody and teaches still.
+// A listening socket, -1 after a finding. The socket of a teacher who died is replaced, and nothing
+// else: a suspended teacher does not answer, and teaches still.
 int class_socket_listen(const char *path, bool shared, Diags *diags);
 // The inode of the socket at the path, to be asked right after class_socket_listen;
 // class_socket_leave takes away that one and not what somebody else has put there since.
 ino_t class_socket_node(const char *path);
 void class_socket_leave(const char *path, ino_t node);
-int class_socket_connect(const char *path);  // -1: nobody listens
+int class_socket_connect(const char *path);  // -1: no listener
 
 void class_peer_open(ClassPeer *peer, int fd, size_t line_limit);
 void class_peer_close(ClassPeer *peer);

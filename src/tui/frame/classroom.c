@@ -54,7 +54,7 @@ struct Classroom {
   char sent_guess[CLASS_GUESS_BYTES];
   const Lesson *lesson;  // what the guesses are about
   int step;
-  int n_gone;  // TEACHER: who left and has not come back
+  int n_gone;  // TEACHER: followers who left and have not come back
   char gone[CLASS_FOLLOWERS_MAX][NAME_BYTES];
   const char *results;  // TEACHER: a file for them; NULL: none
   bool revealed;        // and those of this step are in it
@@ -225,7 +225,7 @@ static FILE *open_results(const char *path) {
   struct stat status;
   const bool waits = stat(path, &status) == 0 && S_ISFIFO(status.st_mode);
   FILE *file = waits ? NULL : fopen(path, "a");
-  if (waits) errno = ENXIO;  // nobody may ever read it
+  if (waits) errno = ENXIO;  // there may never be a reader
   if (file && fseek(file, 0, SEEK_END) == 0 && ftell(file) == 0)
     fputs("time,lesson,step,name,guess,right\n", file);
   return file;
@@ -292,7 +292,7 @@ static void drop_silent(Classroom *class) {
   }
 }
 
-// A free one, else that of the connection that has been silent for longest; NULL: all have names.
+// A free one, else the one with the longest silence; NULL: all have names.
 static Follower *find_place(Classroom *class) {
   Follower *silent = NULL;
   for (int i = 0; i < CLASS_FOLLOWERS_MAX; i++) {
@@ -356,7 +356,7 @@ static bool hear_follower(Classroom *class, Follower *follower, const char *line
   return true;
 }
 
-// One reading at a time, so that nobody keeps the teacher from the keys.
+// One reading at a time, so that no follower keeps the teacher from the keys.
 static bool serve(Classroom *class, Follower *follower) {
   char *line;
   size_t n;
@@ -473,8 +473,8 @@ static void take_state(Classroom *class, const char *state, bool anew) {
   if (schedule_parse(&schedule, state, &ignored)) session_set_schedule(class->session, &schedule);
 }
 
-// A follower who looks at another step is told of the teacher's, not moved there; what is half
-// typed was about the step before.
+// A follower who looks at another step is told of the teacher's, not moved there; a half-typed line
+// was about the step before.
 static void call_back(Session *session) {
   const LessonRun *run = &tutor_of(session)->run;
   bool there = session->at.view == view_find("lesson");

@@ -12,9 +12,8 @@
 // and followers send
 //   {"type":"hello","name":"ana"}      {"type":"guess","lesson":"banks","step":3,"guess":"8"}
 //
-// Guesses are judged by nobody until the teacher reveals. A follower who loses the teacher waits
-// and comes back by itself, with its guess. Whatever a follower sends, the worst it gets is to be
-// let go.
+// No guess is judged until the teacher reveals. A follower who loses the teacher waits and comes
+// back by itself, with its guess. Whatever a follower sends, at worst it is let go.
 #pragma once
 #include <stdint.h>
 
@@ -30,11 +29,11 @@ enum {
 
 typedef struct Classroom Classroom;
 
-// The lesson that tutor_of(session) has open is what is taught; `room` names it for followers. NULL
-// after a finding: no folder, a folder that strangers can write to, a room that is taken.
+// The class is taught the lesson that tutor_of(session) has open; `room` names it for followers.
+// NULL after a finding: no folder, a folder that strangers can write to, a room that is taken.
 Classroom *classroom_teach(Arena *arena, Session *session, const char *room, Diags *diags);
-// `room` NULL: the only one there is. `name` is what the teacher reads. NULL after a finding when
-// there is no folder or no such room; a teacher who is away later is waited for.
+// `room` NULL: the only one there is. The teacher reads `name`. NULL after a finding when there is
+// no folder or no such room; the follower waits for a teacher who is away later.
 Classroom *classroom_join(Arena *arena, Session *session, const char *room, const char *name,
                           Diags *diags);
 void classroom_close(Classroom *class);

@@ -3,7 +3,7 @@
 // Reading goes on after a mistake. Worked example: {"theem": "light", "keys": {"explore": {"x":
 // "fixx"}}} gives two findings, "config.json:1:11: there is no "theem" here; nearest: theme" and
 // "config.json:1:46: keys.explore.x: nothing is called "fixx" in explore; nearest: fix"; the
-// explorer opens with what is right.
+// explorer opens with the right parts.
 #include "tui/frame/config.h"
 
 #include <stddef.h>

@@ -37,7 +37,7 @@ typedef struct Config {
 Config config_default(void);
 
 // A text of that form, over `config`. Every mistake is a finding with its line and the nearest
-// name; what is wrong keeps its value, and the rest counts. `what` names the text in findings.
+// name; a wrong member keeps its value, and the rest counts. `what` names the text in findings.
 bool config_read(Arena *arena, const char *text, size_t n, const char *what, Config *config,
                  Diags *diags);
 // The text of a file that says all of it, a setting a line. With `all_keys` the keys of the program
@@ -51,7 +51,7 @@ void config_bind(const Config *config, Keymap *keymap, Diags *diags);
 
 // ---- the file -----------------------------------------------------------------------------------
 
-const char *config_path(Arena *arena);  // NULL: neither XDG_CONFIG_HOME nor HOME is a folder's name
+const char *config_path(Arena *arena);  // NULL: XDG_CONFIG_HOME and HOME both name no folder
 // Reads it over the defaults; that there is none is no finding. False after findings.
 bool config_load(Arena *arena, const char *path, Config *config, Diags *diags);
 // Writes it whole or not at all: under another name first, then renamed.

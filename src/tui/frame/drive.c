@@ -1,5 +1,5 @@
 // Events in, frames out. After every event a frame is prepared and drawn, as it would be on a
-// terminal: views may rely on what they prepared being that of the screen the key was pressed on.
+// terminal: so the prepared data of a view belongs to the screen on which the key was pressed.
 #include "tui/frame/drive.h"
 
 #include <errno.h>
@@ -41,7 +41,7 @@ static bool expect(Session *session, const Canvas *canvas, const Event *event, D
   return false;
 }
 
-// Lets everything that waits for an idle moment happen, and what is under way come in.
+// Lets all idle work happen, and takes the results under way.
 static void settle(Session *session) {
   bool news;
   drive_wait(session);

@@ -9,7 +9,7 @@
 #include "base/diag.h"
 #include "tui/frame/tutor.h"
 
-// NULL when neither XDG_STATE_HOME nor HOME says where.
+// NULL when XDG_STATE_HOME and HOME both name no folder.
 const char *progress_path(Arena *arena);
 
 // False after a finding of rule "json" or "progress".

@@ -2,8 +2,8 @@
 // each.
 //
 // Worked example: "rung pad" begins with a command that takes rungs, so the second word is looked
-// up among those of the present ladder: padded, with its title. "exp" is looked up among everything
-// that a line may begin with: the views explore and the command export.
+// up among the rungs of the present ladder: padded, with its title. "exp" is looked up among all
+// words that a line may begin with: the views explore and the command export.
 #include "tui/frame/offers.h"
 
 #include <stdio.h>

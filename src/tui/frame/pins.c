@@ -36,7 +36,7 @@ void pins_choose(Session *session, int rows, int cols) {
   const int beside = view_table[session->at.view].beside;
   if (session->at.pins_chosen) return;
   session->at.n_pins = 0;
-  // A|B needs the columns, and what is about a user's kernel has no schedule to follow.
+  // A|B needs the columns, and a view about a user's kernel has no schedule to follow.
   if (beside == 0 || cols < beside || session->doc.comparing ||
       view_table[session->at.kernel_view].body->subject)
     return;

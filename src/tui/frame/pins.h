@@ -1,7 +1,7 @@
 // Pinned views: beside the view at hand, from 160 columns one more, from 200 columns and 50 rows
 // two. They follow every key; a click makes one the view at hand, which takes the place of the
 // pinned one. Until the user pins a view or hides them, a view that would leave half of a wide
-// screen empty has companions: explore, whose knobs it follows, the pipeline, the grid.
+// screen empty has companions: explore, with the knobs that it follows, the pipeline, the grid.
 //
 //   pins_choose(session, rows, cols);              the companions, unless the user chose
 //   pins_set(session, view_find("pipeline"));
@@ -9,8 +9,8 @@
 //   pins_prepare(session, rows, cols);             after the view at hand has prepared itself
 //   pins_draw(canvas, in, session);                takes its part of `in` and leaves the rest
 //
-// A pinned view draws a copy of the session in which it is the view at hand; what is large in a
-// session lies behind pointers.
+// A pinned view draws a copy of the session in which it is the view at hand; the large parts of a
+// session lie behind pointers.
 #pragma once
 #include "tui/canvas/canvas.h"
 #include "tui/session/session.h"

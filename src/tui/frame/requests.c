@@ -198,7 +198,7 @@ static void tick_clock(Requests *requests) {
   ask_clock(requests, &wanted);
 }
 
-// The state was left: what is played for it gives its processor back.
+// The state was left: the clock's runs for it give their processor back.
 static void leave_clocks(Requests *requests) {
   for (int i = 0; i < REQUESTS_MAX; i++)
     if (requests->request[i].id && requests->request[i].kind == ASK_CLOCK)

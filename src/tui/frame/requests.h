@@ -1,10 +1,10 @@
-// The session's side of the worker: what to compile and time, and filing what comes back.
+// The session's side of the worker: the work to compile and time, and filing the results.
 //
 //   Requests *requests = requests_start(arena, &options, session);
 //   for (;;) { …; requests_poll(requests); requests_tick(requests, now_ms); }
 //
-// A state is compiled when the knobs have rested for REQUESTS_REST_MS; what is compiled already, or
-// under way, is not asked for again. Nothing here waits.
+// A state is compiled when the knobs have rested for REQUESTS_REST_MS; a state that is compiled
+// already, or under way, is not asked for again. Nothing here waits.
 #pragma once
 #include "base/arena.h"
 #include "kernels/worker/client.h"
@@ -22,7 +22,7 @@ int requests_fd(
 
 // Files what has come; true when the screen has to be drawn again.
 bool requests_poll(Requests *requests);
-// Submits what is due. The milliseconds until the next thing is due, -1: nothing is.
+// Submits the requests that are due. The milliseconds until the next one is due, -1: none is.
 int requests_tick(Requests *requests, int64_t now_ms);
 // Verify and time the present schedule (and A beside it, while A|B is on).
 void requests_bench(Requests *requests);
@@ -34,7 +34,7 @@ void requests_trace(Requests *requests);
 void requests_bench_sweep(Requests *requests);
 // Asks for the newest rows of the history.
 void requests_history(Requests *requests);
-// Asks the history again, whose answer for the present problem may have changed.
+// Asks the history again; its answer for the present problem may have changed.
 void requests_known_again(Requests *requests);
 // Searches for the best kernel of the present problem, with workers of its own (tuning.h).
 void requests_tune(Requests *requests, double seconds);

@@ -1,5 +1,4 @@
-// Keeps the place of a session whose terminal went away: a dropped ssh, a closed window, a
-// shutdown.
+// Keeps the place of a session that lost its terminal: a dropped ssh, a closed window, a shutdown.
 //
 // It is kept as a script (script.h) in $XDG_STATE_HOME/gemmview/lost.keys, else in
 // ~/.local/state/gemmview; the next plain `gemmview` runs it and removes it. Leaving by q keeps

@@ -172,7 +172,7 @@ static void seek_site(struct Session *session, const ViewBody *body, const Site 
 
 // Lets the view do what the step asks of it; each action finds what the one before prepared.
 static void act(struct Session *session, const ViewBody *body, const LessonStep *step) {
-  Prompt prompt = session->prompt.kind;  // what is being typed is somebody's guess
+  Prompt prompt = session->prompt.kind;  // the line being typed is a guess
   for (int i = 0; i < step->n_do; i++) {
     const char *call = tutor_of(session)->facts.does[i], *argument = strchr(call, ' ');
     if (body->prepare) body->prepare(session);

@@ -46,10 +46,10 @@ typedef struct ClassState {
   bool connected;  // CLASS_FOLLOWER: the teacher is there
   int n_here, n_guessed, n_rows;
   ClassRow row[CLASS_ROWS_MAX];  // CLASS_TEACHER: guesses, the most frequent first
-  // CLASS_TEACHER: names in the order of coming, "ana, ben": who has guessed, who is here and has
-  // not, who was here and is gone
+  // CLASS_TEACHER: names in the order of coming, "ana, ben": the ones with a guess, the ones here
+  // without, the ones that are gone
   char guessed[CLASS_NAMES_BYTES], waiting[CLASS_NAMES_BYTES], gone[CLASS_NAMES_BYTES];
-  char way_in[256];  // CLASS_TEACHER: what to type to join
+  char way_in[256];  // CLASS_TEACHER: the line to type to join
 } ClassState;
 
 typedef struct Tutor {

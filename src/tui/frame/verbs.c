@@ -130,7 +130,7 @@ bool verbs_start(Verbs *verbs, const char *line, const char *state, Diags *diags
     diag_add(diags, "command", "%s could not be started", verb->name);
     return false;
   }
-  close(verbs->process.in);  // nobody types into it
+  close(verbs->process.in);  // it gets no input
   verbs->process.in = -1;
   return true;
 }

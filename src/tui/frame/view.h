@@ -19,7 +19,7 @@ typedef struct Action {
   const char *name;   // "rung-next": for scripts, the palette and key bindings
   const char *keys;   // "" when only the palette has it
   const char *label;  // in the footer; NULL: not there
-  const char *pair;   // another action whose key is named beside it: "[ ] rung"
+  const char *pair;   // another action; its key is named beside this one: "[ ] rung"
   const char *help;
   void (*run)(Session *session, const char *argument);
 } Action;
@@ -36,8 +36,8 @@ typedef struct ViewBody {
   // its ViewState. The frame zeroes it, then calls `open`, and `close` at the end; either may be
   // NULL.
   size_t state_bytes;
-  // The size of what is chosen in the view by keys (view_chosen() gives it): all 0 to begin with,
-  // and again where a lesson shows the view.
+  // The size of the part of the view that keys choose (view_chosen() gives it): all 0 to begin
+  // with, and again where a lesson shows the view.
   size_t chosen_bytes;
   void (*open)(void *state);
   void (*close)(void *state);
@@ -71,8 +71,8 @@ typedef struct ViewBody {
   // Takes what came from elsewhere, a child of the view's own, without waiting; true: draw again.
   // Asked while `waits` says so, whichever view is shown. NULL: nothing comes.
   bool (*poll)(Session *session);
-  // Does a little of what can wait, while the view is shown and nobody types; false: nothing was
-  // left to do. NULL: there is nothing of the kind.
+  // Does a little work that can wait, while the view is shown and no key comes; false: no work was
+  // left. NULL: there is never any.
   bool (*idle)(Session *session);
   ViewWait (*waits)(const Session *session);
   // Whether the view has a tab now; NULL: always. Its key leads to it either way.

@@ -1,8 +1,8 @@
-// The frame of every view's data: the state, why it is not legal, its numbers and A's. What stands
-// in "data" is the view's (ViewBody.form).
+// The frame of every view's data: the state, why it is not legal, its numbers and A's. The view
+// fills "data" (ViewBody.form).
 //
-// Worked example: -1, NaN and missing results all become null, so {"time_ns":null} says that nobody
-// timed this state and never that it took no time.
+// Worked example: -1, NaN and missing results all become null, so {"time_ns":null} says that this
+// state was never timed and never that it took no time.
 #include "tui/frame/view_json.h"
 
 #include "tui/canvas/export.h"

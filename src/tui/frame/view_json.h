@@ -3,7 +3,7 @@
 //   {"schema":"gemmview/1","command":"show","view":"banks","state":"BM=16,…","legal":true,
 //    "reasons":[],"nearest":null,"data":{…},"rows":24,"cols":80,"lines":[…],"styles":[…]}
 //
-// `data` is the view's own (ViewBody.form), with the unit in the key; what is not known is null.
+// `data` is the view's own (ViewBody.form), with the unit in the key; an unknown value is null.
 #pragma once
 #include "tui/frame/view.h"
 

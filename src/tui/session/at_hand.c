@@ -1,8 +1,8 @@
 // Worked example: on an H100 the session opens on fp32/padded for the default, h200. The worker
-// tells "NVIDIA H100 80GB HBM3", sm_90, 50 MiB of L2: every ladder's rungs, what was made of them
-// and the undo list stand on h100 from then on, unless the state on the screen says TARGET itself,
-// or a lesson is open, whose text speaks of one GPU. Numbers that the driver gives otherwise than
-// the row replace those of the row: L2, SMs, shared memory, registers, clock.
+// tells "NVIDIA H100 80GB HBM3", sm_90, 50 MiB of L2: every ladder's rungs, the states made of them
+// and the undo list stand on h100 from then on. Two cases are different: the state on the screen
+// says TARGET itself, or a lesson is open (its text speaks of one GPU). Where the driver's numbers
+// differ from the row, they replace the row's: L2, SMs, shared memory, registers, clock.
 #include "tui/session/at_hand.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-// The GPU at hand, once the worker has told of it: views take its driver's word for its row, the
-// explorer stands on it where nobody chose another, and says so.
+// The GPU at hand, once the worker has told of it: views take its driver's word for its row. The
+// explorer stands on it where the user chose no other, and says so.
 #pragma once
 #include "model/words/device.h"
 #include "tui/session/session.h"

@@ -2,7 +2,7 @@
 //
 // Requires: nothing of the session but its ladders, targets and records. Models are built in the
 // session's trial arena, one after the other; the few texts that are shown move to the session's.
-// A row that asks for a run which nobody has made yet is found again when the thread has made it.
+// A row that asks for a run that is not made yet is found again when the thread has made it.
 #include "tui/session/claim_rows.h"
 
 #include "base/embed.h"
@@ -15,7 +15,7 @@ static void keep(Arena *app, ClaimFound *found) {
   found->why = arena_strdup(app, found->why);
 }
 
-// The text of a row whose run is under way: all that needs none.
+// The text of a row with a run under way: the parts that need no run.
 static ClaimFound without_run(const ClaimRow *row, const ClaimFound *found) {
   return (ClaimFound){.says = found->says,
                       .model = row->fact ? "a run is under way" : "",
@@ -45,7 +45,7 @@ static void find_row(Session *session, Published *out, int i) {
   keep(session->app, found);
 }
 
-// All rows, or those whose run was under way.
+// All rows, or only the rows with a run under way.
 static void find_rows(Session *session, Published *out, bool all) {
   FactRuns *runs = session_facts(session)->runs;
   if (!session->background.claim_runs)

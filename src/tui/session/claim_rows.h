@@ -1,4 +1,4 @@
-// The claims of a ladder's article (data/claims), each put beside what is found here.
+// The claims of a ladder's article (data/claims), each put beside the value found here.
 //
 //   const Published *said = published_of(session, session->doc.ladder);
 //   said->list->row[i].what, said->found[i].says, said->found[i].model

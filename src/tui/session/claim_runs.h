@@ -9,9 +9,9 @@
 
 typedef struct ClaimRuns ClaimRuns;
 
-// NULL as `made` says that nobody has asked yet: nothing is under way.
+// NULL as `made` means that no run was asked for yet: nothing is under way.
 ClaimRuns *claim_runs_new(Arena *arena, FactRuns *runs);
-void claim_runs_free(ClaimRuns *made);  // waits for what is under way
+void claim_runs_free(ClaimRuns *made);  // waits for runs under way
 // Begins with the runs that are wanted, unless others are under way: they wait for the next call.
 void claim_runs_begin(ClaimRuns *made, const TargetTable *targets);
 bool claim_runs_are_under_way(const ClaimRuns *made);

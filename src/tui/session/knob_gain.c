@@ -1,4 +1,4 @@
-// Trials, the one number of each and records → what is worth trying.
+// Trials, the one number of each and records → changes worth trying.
 //
 // A state is compared with its neighbour on one scale: both by the clock once both were compiled,
 // else both by the stand-in. What was timed stands beside it and decides: on an H200 the rung
@@ -60,7 +60,7 @@ static Weighed weigh(const Results *results, const Advice *advice, const Estimat
                    promise.comparable};
 }
 
-// An estimate that is that of a timed neighbour promises no more than that one has shown.
+// An estimate equal to a timed neighbour's promises no more than that neighbour has shown.
 static void cap(Weighed weighed[ADVICE_TRIALS]) {
   static const double alike = 0.01, below = 0.999;
   for (int i = 0; i < ADVICE_TRIALS; i++)

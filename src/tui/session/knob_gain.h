@@ -1,5 +1,4 @@
-// The gain of a change of one knob in TFLOP/s: what is expected of both, and what was timed of
-// them.
+// The gain of a change of one knob in TFLOP/s: the expected numbers of both, and their times.
 #pragma once
 #include "tui/session/knob_trials.h"
 #include "tui/session/result_store.h"
@@ -13,7 +12,7 @@ typedef struct Promise {
 // `trial` is legal; `now` is the schedule that it was made of, and `stand_in` that one's.
 Promise promise_of(const Results *results, const Schedule *now, const Estimate *stand_in,
                    const Trial *trial);
-// How many times as fast the neighbour is: as timed where both were, else as expected, but no more
+// The speed of the neighbour as a factor: as timed where both were, else as expected, but no more
 // than a timing of one of them allows.
 double promise_gain(const Promise *promise);
 

@@ -1,8 +1,8 @@
 // Neighbours of a schedule, one model build each (about half a millisecond).
 //
-// Worked example: BM=BN=16, FM=FN=8 without groups. One step up CELL_GROUP is 1,
-// which helps nobody; of the powers further up 4 has the highest estimate, so that one is kept.
-// Knobs of the problem are left out: nobody is helped by a smaller M.
+// Worked example: BM=BN=16, FM=FN=8 without groups. One step up CELL_GROUP is 1, which helps
+// nothing; of the powers further up 4 has the highest estimate, so that one is kept. Knobs of the
+// problem are left out: a smaller M helps no user.
 #include "tui/session/knob_trials.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // The effect of one knob up or down: a list of trials of the present schedule's neighbours.
 //
-// Each trial builds a whole model and keeps its numbers only. They are made one at a time while
-// nobody types, the knob under the cursor first, so that no key ever waits for them.
+// Each trial builds a whole model and keeps its numbers only. They are made one at a time while no
+// key comes, the knob under the cursor first, so that no key ever waits for them.
 //
 //   advice_start(&advice, &schedule, knob);
 //   while (advice_step(&advice, targets)) {}
@@ -61,5 +61,5 @@ const Trial *advice_find(const Advice *advice, KnobId knob, int direction);
 // The wavefronts that the access takes in a trial; -1: not known, or it has another width there.
 int trial_wavefronts(const Trial *trial, const Site *site);
 bool advice_done(const Advice *advice);  // all trials are made
-// The factor on a trial's gain that decides what is advised; 0: never advised.
+// The factor on a trial's gain that decides the advice; 0: never advised.
 double advice_weight(const Trial *trial);

@@ -1,7 +1,7 @@
-// One knob through all its values, everything else as it is: what the model makes of each.
+// One knob through all its values, everything else as it is: the model's numbers for each.
 //
-// Values are worked out one at a time while nobody types. What was timed is not here:
-// result_store.h knows it, under each point's schedule.
+// Values are worked out one at a time while no key comes. Times are not here: result_store.h knows
+// them, under each point's schedule.
 //
 //   knobsweep_start(&sweep, &schedule, NULL, KNOB_SPLITK);
 //   while (knobsweep_step(&sweep, targets)) {}

@@ -48,7 +48,7 @@ typedef struct Walk {
   int kernel;
   const char *arrow;     // " ← " or "<-"
   const char *at_most;   // "≤" or "<=": one character alone would say "<"
-  const WarpRole *role;  // whose statements these are; NULL: every warp's
+  const WarpRole *role;  // the role with these statements; NULL: every warp
   bool has_box;          // a row is the seat of the knob that made boxes
 } Walk;
 
@@ -348,7 +348,7 @@ static void add_role(Walk *walk, const Stmt *stmt, int depth) {
   walk->role = NULL;
 }
 
-// "t += grid to 512": a heading like that of a role, for each role has one.
+// "t += grid to 512": a heading like a role's, for each role has one.
 static void add_tiles(Walk *walk, const Stmt *stmt, int depth) {
   NestRow *row = add_row(walk, NEST_BLOCK, depth,
                          arena_printf(walk->arena, "%s += grid to %lld", stmt->var->name,

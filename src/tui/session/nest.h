@@ -46,7 +46,7 @@ typedef struct NestRow {
   const char *text;
   const char *wide;  // what it says where there is room for it; NULL: the same
   const Stmt *stmt;  // the statement it stands for; NULL for kernels and tiers
-  const char *note;  // why it is there; NULL: nobody said
+  const char *note;  // why it is there; NULL: no reason given
   int kernel;
   KnobId knob;   // the knob that put it there, KNOB_NONE for the naive nest
   KnobId seat;   // the knob that is turned here and nowhere else; KNOB_NONE: no such

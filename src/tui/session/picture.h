@@ -21,15 +21,15 @@ typedef struct PictureNumbers {
   Traffic traffic;
 } PictureNumbers;
 
-// Everything drawn of one legal schedule. Const once built, but for what is made the first time
-// somebody wants to read it, and for the model when the compiler has counted registers.
+// Everything drawn of one legal schedule. Const once built, except the parts made when they are
+// first read, and the model when the compiler has counted registers.
 typedef struct Picture {
   uint64_t key;  // schedule_identity()
   int serial;    // of the pictures of its side: no two share one, though they may share a place
   const Model *model;      // with the compiler's word where it is known
   const Model *estimate;   // without: what the trials of knobs are compared with
   const Model *counted;    // with the latest word; NULL: there was none
-  const SassResult *sass;  // whose widths `counted` has; NULL: none
+  const SassResult *sass;  // the code with the widths in `counted`; NULL: none
   Nest nest;               // folded: a thought per row
   Nest listing;            // every statement
   const BankMap *map;      // [model->n_sites]

@@ -1,8 +1,8 @@
-// One row per number; what is not known is NaN, never 0.
+// One row per number; a number that is not known is NaN, never 0.
 //
 // Worked example, the occupancy paradox: A has one cell per thread, B a tile of 26 × 4. Sorted by
-// change the table begins with what moved most, loads per multiply-add from 2 to 0.29, blocks from
-// 16384 to 160, and occupancy stands far below with 67 % against 17 %: the lower one wins.
+// change the table begins with the largest moves, loads per multiply-add from 2 to 0.29, blocks
+// from 16384 to 160, and occupancy stands far below with 67 % against 17 %: the lower one wins.
 #include "tui/session/picture_numbers.h"
 
 #include <math.h>

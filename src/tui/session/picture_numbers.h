@@ -29,7 +29,7 @@ typedef struct NumberPair {
   double change;  // |log2(b / a)|: 1 is twice or half; infinite from or to 0; NaN: one is not known
 } NumberPair;
 
-// `a.n` pairs: what changed, the largest change first; then what is alike; then what is not known.
+// `a.n` pairs: changed numbers, the largest change first; then equal ones; then unknown ones.
 NumberPair *side_number_pairs(Arena *arena, const SideNumbers *a, const SideNumbers *b);
 
 extern const Form side_numbers_form;  // of SideNumbers

@@ -41,7 +41,7 @@ static const char *printed(const ProgramText *text, const Stmt *stmt) {
   return "";
 }
 
-// Its own remark, those of what it holds, or the statement as the nest writes it. A wait or a
+// Its own remark, the remarks of its body, or the statement as the nest writes it. A wait or a
 // barrier has both.
 static const char *text_of(Arena *arena, const Program *program, const ProgramText *text,
                            const Stmt *stmt) {
@@ -72,8 +72,8 @@ static int64_t tile_and_edge(int64_t extent, int64_t tile) {
   return extent < tile ? extent : tile + extent % tile;
 }
 
-// One block of the same kernel, with as many slabs as show all that may go wrong. Edges stay: they
-// are lines of the loop, such as keys that are hidden.
+// One block of the same kernel, with enough slabs to show every fault. Edges stay: they are lines
+// of the loop, such as keys that are hidden.
 static Schedule one_block(const Schedule *schedule) {
   Schedule small = *schedule;
   const KnobId walked = schedule_walked(schedule);

@@ -1,5 +1,5 @@
-// The copies in a schedule's loop over slabs, moved from place to place: what the interpreter says
-// of each place, and what the compiler makes of the kernel with the copy there.
+// The copies in a schedule's loop over slabs, moved from place to place: the interpreter's word on
+// each place, and the compiler's word on the kernel with the copy there.
 //
 //   PlacedLoads *placed = placed_loads_new(arena);
 //   placed_loads_look(placed, &targets, &schedule);           another schedule: all is forgotten
@@ -10,7 +10,7 @@
 //   placed_loads_take(placed, key, copy, place, &cubin, NULL);
 //
 // The interpreter runs a small problem, one block and its edges; the compiler gets the whole one,
-// whose sizes are numbers in its text. The lines of the loop are the same in both.
+// with its sizes as numbers in the text. The lines of the loop are the same in both.
 #pragma once
 #include "base/form.h"
 #include "kernels/toolchain/nvrtc.h"
@@ -50,8 +50,8 @@ bool placed_loads_are_none(const PlacedLoads *placed);  // no copy can be moved
 // load_places_try().
 bool placed_loads_try(PlacedLoads *placed, int copy, int place);
 
-// A safe place whose cost nobody has asked for: where copies stand comes first. Whoever takes it
-// says so by placed_loads_asked().
+// A safe place with a cost that was not asked for; the places where copies stand come first. The
+// caller that takes it says so by placed_loads_asked().
 bool placed_loads_next(PlacedLoads *placed, int *copy, int *place);
 void placed_loads_asked(PlacedLoads *placed, int copy, int place);
 Plan *placed_loads_plan(Arena *arena, PlacedLoads *placed, int copy, int place);

@@ -48,7 +48,7 @@ typedef struct Timed {
   const char *turns;           // "short turns, cool" or "hot"; NULL = not said
   const VerifyResult *verify;  // of a check that failed, with its error map; NULL: none
   const char *note;            // "throttled: power cap"; NULL: nothing to note
-  const char *by;              // who shared it; NULL: nobody, it was timed in this session
+  const char *by;              // the user who shared it; NULL: it was timed in this session
 } Timed;
 
 // One shared-memory access timed here; what asks the same of the banks finds it again.
@@ -88,7 +88,7 @@ typedef struct Compiled {
   const SassResult *sass;
   const KernelTexts *code;        // the machine code itself; NULL until it has come
   const ElfBytes *bytes;          // of each kernel of `code`
-  int n_kernels;                  // those of the cubin, once it has come
+  int n_kernels;                  // kernels of the cubin, once it has come
   const KernelResources *kernel;  // without name and note
 } Compiled;
 
@@ -124,8 +124,8 @@ typedef struct Results {
 void results_init(Results *results, Arena *arena);
 void results_free(Results *results);
 
-// Adds the rows of a file of data/results (recorded.h). False after findings; rows whose state can
-// be read are there all the same.
+// Adds the rows of a file of data/results (recorded.h). False after findings; rows with a readable
+// state are there all the same.
 bool results_load(Results *results, const char *text, size_t n, const char *what, Diags *diags);
 // Files a benchmark of `schedule`; strings are copied. A newer one replaces the older.
 void results_add_bench(Results *results, const Schedule *schedule, const BenchEntry *entry,
@@ -145,7 +145,7 @@ const char *results_said(const Timed *timed);
 const Timed *results_find(const Results *results, const Schedule *schedule);
 // The best result of the same schedule on another target; NULL when there is none.
 const Timed *results_find_elsewhere(const Results *results, const Schedule *schedule);
-// The result whose schedule differs least (same problem only); `distance` gets the knobs between.
+// The result with the nearest schedule (same problem only); `distance` gets the knobs between.
 const Timed *results_nearest(const Results *results, const Schedule *schedule, int *distance);
 
 // Files a measurement that is ok; the oldest makes room.

@@ -93,7 +93,7 @@ static void take_ladder(Session *session, const Ladder *ladder) {
   session->doc.work = session->doc.works[ladder_index(session, ladder)];
 }
 
-// The ladder that a state stands on; for what is no state, the first.
+// The ladder that a state stands on; for a text that is no state, the first.
 static const Ladder *ladder_of_state(const Session *session, const char *state) {
   Schedule asked = schedule_default();
   Diags unused = diags_new(session->trial);
@@ -270,7 +270,7 @@ static void keep_site(Session *session, const Chosen *chosen, int n_before) {
 }
 
 static void rebuild(Session *session) {
-  session->at.kernel_view = session->at.view;  // who edits the schedule looks at it
+  session->at.kernel_view = session->at.view;  // a user who edits the schedule looks at it
   session->at.subject = NULL;
   const Chosen chosen = chosen_site(session);
   int n_before = session_model(session)->n_sites;
@@ -480,7 +480,7 @@ static const Schedule *default_comparison(Session *session) {
   return &session->doc.ladder->rung[rung].schedule;
 }
 
-// The site whose price differs most between A and B is the one to look at.
+// Shows the site with the largest difference in price between A and B.
 static void show_difference(Session *session) {
   const Model *now = session_model(session), *then = session->doc.then.picture->model;
   int chosen = session->at.site;

@@ -143,11 +143,11 @@ typedef struct SessionPlace {
 // All that is found out about it, while keys go on.
 typedef struct SessionBackground {
   Results results;
-  const Ladder *estimated;        // the ladder whose rungs `stand_ins` are of
+  const Ladder *estimated;        // the ladder with the rungs of `stand_ins`
   StandIn *stand_ins;             // [SESSION_RUNGS_MAX]
   ClocksShown clocks_shown;       // by the frame being prepared
   struct Published **published;   // [n_ladders] (claim_rows.h); NULL: not worked out yet
-  const struct FactWorld *facts;  // session_facts(); NULL: nobody has asked yet
+  const struct FactWorld *facts;  // session_facts(); NULL: not asked yet
   struct ClaimRuns *claim_runs;   // claim_runs.h; NULL: no claim has asked for a run
   Advice *advice;
   KnobSweep *sweep;
@@ -237,20 +237,20 @@ void session_swap(Session *session);
 
 // ---- reading ------------------------------------------------------------------------------------
 
-// The model of what is edited; of the last legal schedule where it breaks a rule.
+// The model of the schedule being edited; the last legal schedule's where it breaks a rule.
 static inline const Model *session_model(const Session *session) {
   return session->doc.now.picture->model;
 }
 char *session_state_text(Arena *arena, const Session *session);
 int session_edits(const Session *session);  // knobs in which the schedule differs from its rung
-// The same without those of size and GPU: at 0 what the rung tells holds, and beyond
-// SESSION_FAR the schedule is no longer called after it.
+// The same without the knobs of size and GPU: at 0 the rung's text holds, and beyond SESSION_FAR
+// the schedule is no longer called after it.
 int session_departures(const Session *session);
 const Rung *session_rung(const Session *session);
 // The access that is chosen: one of both is NULL, or the kernel has none of the kind.
 const Site *session_site(const Session *session);
 const GlobalSite *session_global(const Session *session);
-// The first where one of global memory is chosen: for what is about slabs.
+// The first where one of global memory is chosen: for screens about slabs.
 const Site *session_slab_site(const Session *session);
 int session_site_count(const Session *session);  // of both kinds
 // The other side's access of the same slab, a store for a store; -1 when there is none.
@@ -283,5 +283,5 @@ const struct FactWorld *session_facts(Session *session);
 // Prepares what every frame of this size needs, whichever view it shows; `estimates`: the model's
 // registers count, not the compiler's. Cheap when nothing changed.
 void session_prepare(Session *session, int rows, int cols, bool estimates);
-// A little work that can wait until nobody types; true while there is more.
+// A little work that can wait until no key comes; true while there is more.
 bool session_idle(Session *session);

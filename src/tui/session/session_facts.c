@@ -1,7 +1,7 @@
-// Gives facts (fact.h) what the session knows: targets, ladders, records and counters of GPUs.
+// Gives facts (fact.h) the session's knowledge: targets, ladders, records and counters of GPUs.
 //
-// The model reads no files. Records are those of data/results, counters those of data/facts;
-// lessons and claims ask for both through the two functions of FactWorld.
+// The model reads no files. Records come from data/results, counters from data/facts; lessons and
+// claims ask for both through the two functions of FactWorld.
 #include "base/embed.h"
 #include "kernels/toolchain/machine/clock_facts.h"
 #include "kernels/toolchain/machine/counted.h"

@@ -1,7 +1,7 @@
-// Finds what `f` applies: the legal schedule nearest to one that breaks rules.
+// Finds the schedule that `f` applies: the legal one nearest to one that breaks rules.
 //
-// If one knob was moved, that knob goes back towards what is drawn until the schedule is legal. If
-// it never is, or if several knobs differ, the rules' own suggestions are followed one by one.
+// If one knob was moved, that knob goes back towards the drawn state until the schedule is legal.
+// If it never is, or if several knobs differ, the rules' own suggestions are followed one by one.
 // Worked example: FM=64 where FM=32 is drawn and 64 meets the register limit: FM=32.
 #include <stdio.h>
 
@@ -62,7 +62,7 @@ static void write_fix(Session *session) {
   }
 }
 
-// A person who moved one knob too far wants that knob back, not another one.
+// A user who moved one knob too far wants that knob back, not another one.
 void session_find_fix(Session *session) {
   KnobId knob = changed_knob(session);
   session->doc.fix = session->doc.now.schedule;

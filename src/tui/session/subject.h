@@ -59,7 +59,7 @@ typedef struct Subject {
   const char *offer;      // the layout that `best` is in; NULL: none
   int slab;               // that slab's number; -1: none
   const char *execution;  // which of its executions is shown
-  const char *forms;      // how it is executed, and who says so
+  const char *forms;      // how it is executed, and the source of this
   const char *sentence;   // its line, and its addresses as a formula
   int line;               // the line of the source under the cursor, from 1
   void (*choose)(Session *session, int i);

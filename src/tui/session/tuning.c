@@ -37,7 +37,7 @@ static void forget_ranking(Tuning *tuning) {
   tuning->ranking = NULL;
 }
 
-// Another problem is ranked anew. Seeds are copied, for those of the frame do not last.
+// Another problem is ranked anew. Seeds are copied, because the frame's own do not last.
 static void begin_ranking(Session *session, Tuning *tuning) {
   const Schedule base = problem_of(&session->doc.now.schedule);
   if (tuning->ranking && schedule_same(&base, &tuning->base)) return;

@@ -26,7 +26,7 @@ bool tuning_runs(const Session *session);
 // Seeds are the state on the screen and the rungs of all ladders. False, after saying why, where
 // one is under way already or cannot be started.
 bool tuning_start(Session *session, const ClientOptions *options, double seconds);
-// Takes what is new; true: there was something. A search that has ended is put away.
+// Takes new results; true: there were some. A search that has ended is put away.
 bool tuning_poll(Session *session);
 void tuning_cancel(Session *session);
 // At the end of the session: waits until the thread has ended. Twice is once.

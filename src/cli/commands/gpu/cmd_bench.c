@@ -124,8 +124,8 @@ static const char *of_reference(const Subject *s) {
   return schedule_of_reference(s->arena, &s->side[0].model->schedule);
 }
 
-// Largest error and root of the mean square, both over |A|·|B|, of f32 products: those of other
-// types are as large as their roundings.
+// Largest error and root of the mean square, both over |A|·|B|, of f32 products: for other types
+// the errors are as large as their roundings.
 static void print_errors(const Subject *s) {
   const RecordedRow *row = &s->side[0].row;
   const Plan *plan = s->side[0].plan;

@@ -89,7 +89,7 @@ typedef struct Run {
   Recorded record;
 } Run;
 
-// ---- what is run --------------------------------------------------------------------------------
+// ---- the problem to run -------------------------------------------------------------------------
 
 // "4096", "4096,4096,1024" or "128x128x16384".
 static bool parse_size(const char *text, Size *size, Diags *diags) {

@@ -67,7 +67,7 @@ typedef struct ProbedOperation {
   const ProbeOrder *order;
 } ProbedOperation;
 
-// ---- what is probed -----------------------------------------------------------------------------
+// ---- the accesses to probe ----------------------------------------------------------------------
 
 static bool check_given(const ProbeGiven *given, Diags *diags) {
   if (!given->op != !given->addr)

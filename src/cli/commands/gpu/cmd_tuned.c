@@ -89,7 +89,7 @@ static int show_calibrations(Arena *arena, bool json) {
 // ---- the library --------------------------------------------------------------------------------
 
 // Whether the row's kernel belongs to the library; its model then. A state that is no longer legal
-// is told of, attention has no place in a library of products, nor have factors in its calls.
+// is told of. Attention has no place in a library of products, and factors have none in its calls.
 static const Model *model_of_row(Arena *arena, const TargetTable *targets, const HistoryRow *row) {
   Diags diags = diags_new(arena);
   Device device = {0};
@@ -104,7 +104,7 @@ static const Model *model_of_row(Arena *arena, const TargetTable *targets, const
   return product && !dtype_is_scaled(problem->dtype) ? model : NULL;
 }
 
-// The GPU whose kernels are meant goes to *out; else it is said why none is.
+// The GPU with the wanted kernels goes to *out; else the reason is said why there is none.
 static int only_gpu(Arena *arena, const char *asked, const HistoryRow *rows, int n,
                     const char **out) {
   const char *found = NULL;

@@ -66,7 +66,7 @@ static void print_unit(const LayoutView *view) {
 
 static const char *yes(bool value) { return value ? "yes" : "no"; }
 
-// Whether what lies in one place is meant to: as many elements in every place that is taken.
+// Whether elements that share a place are meant to: every place taken has the same number of them.
 bool layout_view_is_broadcast(const LayoutView *view) {
   const Layout *layout = view->layout;
   const int n = layout->slab.rows * layout->slab.row_bytes;

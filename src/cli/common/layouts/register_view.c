@@ -10,7 +10,7 @@
 
 enum { PICTURE_ROWS = 8, PICTURE_COLS = 16, OWNERS_SHOWN = 16 };
 
-// ---- what is asked ------------------------------------------------------------------------------
+// ---- the question -------------------------------------------------------------------------------
 
 static bool ask_place(const RegisterLayout *layout, Holder holder, const char *text,
                       const char *option, RegisterView *out, Diags *diags) {
@@ -18,7 +18,7 @@ static bool ask_place(const RegisterLayout *layout, Holder holder, const char *t
   return option_parse_int(text, 0, layout->n[holder] - 1, option, &out->at.at[holder], diags);
 }
 
-// "3,5": as many numbers as the tensor has dimensions.
+// "3,5": one number for each dimension of the tensor.
 static bool ask_element(const RegisterLayout *layout, const char *text, RegisterView *out,
                         Diags *diags) {
   int at[TENSOR_DIMS_MAX] = {0}, dim = 0, used = 0;

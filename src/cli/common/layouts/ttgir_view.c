@@ -1,5 +1,5 @@
-// Types are put to the alias that they name; a type whose encoding stands in it makes an entry of
-// its own. What cannot be read or counted says why in its place.
+// Types are put to the alias that they name; a type with an encoding in it makes an entry of its
+// own. A text that cannot be read or counted says why in its place.
 #include "cli/common/layouts/ttgir_view.h"
 
 #include <stdio.h>

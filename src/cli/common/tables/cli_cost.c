@@ -18,7 +18,7 @@
 
 // ---- traffic ------------------------------------------------------------------------------------
 
-// Most first; what is not known (below 0 or NaN) last.
+// Most first; unknown values (below 0 or NaN) last.
 static int sort_units(const Model *model, TrafficUnit *unit) {
   TrafficUnit all[TRAFFIC_UNITS];
   const int n = traffic_units(&model->traffic, program_atom(model->program) != NULL, all);

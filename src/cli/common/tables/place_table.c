@@ -1,7 +1,7 @@
 // State → places tried → a cubin for each safe one → a line each.
 //
 // The table is there without a compiler too: then its last columns are empty, stderr says why, and
-// the exit status is that of a missing tool.
+// the exit status says that a tool is missing.
 #include "cli/common/tables/place_table.h"
 
 #include <stdio.h>

@@ -70,7 +70,7 @@ static bool same_opcode(const char *text, const SassInst *inst) {
   return strlen(inst->opcode->name) == n && strncmp(at, inst->opcode->name, n) == 0;
 }
 
-// Where row `i` stands in the code: by its address from that of the first row on.
+// The place of row `i` in the code: by its address, counted from the first row's.
 static int inst_of(const NcuTable *table, int i) {
   const char *first = table->row[0].field[ADDRESS], *here = table->row[i].field[ADDRESS];
   if (!first || !here) return i;

@@ -138,7 +138,7 @@ static McFault explain(Against *a, const SideWord *word, const Side *side) {
   return fault;
 }
 
-// Says what is different between two runs; false: nothing is.
+// Names the difference between two runs; false: there is none.
 static bool compare(Against *a, const Side side[SIDES], SideWord *word, McFault *fault) {
   *word = side_first_word(&a->sides, side);
   str_printf(&a->out, "%s, %s: PTX %s; machine code %s\n", a->r->path, a->r->kernel->name,

@@ -6,7 +6,7 @@
 //   { .reg .pred p; setp… p, %r1, 0; }     OPEN, DECLARATION, INST, CLOSE
 //   @p bra $L1;                            INST
 //
-// Places in source files, sections and comments say nothing of what is computed: they are dropped.
+// Places in source files, sections and comments do not affect results: they are dropped.
 #include <string.h>
 
 #include "base/str.h"
@@ -309,7 +309,7 @@ PieceText pieces_read(Arena *arena, const char *text, size_t bytes, const char *
   return c.out;
 }
 
-// ---- what is left -------------------------------------------------------------------------------
+// ---- the rest -----------------------------------------------------------------------------------
 
 int pieces_find(const PieceText *t, PieceKind kind, int nth) {
   for (int i = 0; i < t->n; i++)

@@ -79,8 +79,8 @@ Sides reduce_sides(Arena *arena, Reduce *r, const ReduceState *s, const char **c
 
 // ---- before machine code runs -------------------------------------------------------------------
 
-// An address that an edit made a number means another place in machine code, in front of whose
-// variables the system has its part. Where the user's own text does so, edits may, too.
+// An address that an edit made a number means another place in machine code: there the system's
+// part lies in front of the variables. Where the user's own text does so, edits may, too.
 static bool depends_on_place(const Reduce *r, const ReduceTrial *t) {
   if (r->is_placed || !strstr(t->state.text, ".shared")) return false;
   Arena *arena = arena_new("moved");

@@ -39,9 +39,9 @@ typedef struct HistoryRow {
   CompiledKernel compiled;  // the main kernel
 } HistoryRow;
 
-// `path` NULL: $GEMMVIEW_CLASSROOM/history.db, else $XDG_STATE_HOME/gemmview/history.db (by
-// default ~/.local/state), else, where that folder is on a network file system, a folder of the
-// user's below /var/tmp that nobody else may enter.
+// `path` NULL: $GEMMVIEW_CLASSROOM/history.db, else $XDG_STATE_HOME/gemmview/history.db (by default
+// ~/.local/state), else, where that folder is on a network file system, a folder of the user's
+// below /var/tmp that no other user may enter.
 History *history_open(Arena *arena, const char *path, Diags *diags);
 // The same for a thread that must end when asked to: whatever is under way is given up once *stop.
 History *history_open_until(Arena *arena, const char *path, const atomic_bool *stop, Diags *diags);
@@ -57,15 +57,15 @@ bool history_latest(History *history, Arena *arena, const char *text_hash, const
 // cuBLAS, in short turns, with nothing flushed. A result to share.
 bool history_shared(History *history, Arena *arena, const char *text_hash, const char *problem,
                     const char *gpu_uuid, HistoryRow *row);
-// The rows that were added last, the last one first; gives how many were put into `rows`.
+// The rows that were added last, the last one first; returns the number put into `rows`.
 int history_recent(History *history, Arena *arena, HistoryRow *rows, int max);
 
 // The rows of one problem on GPUs of one name, the last one first: what a search may go on from.
 int history_of_problem(History *history, Arena *arena, const char *gpu, const char *problem,
                        HistoryRow *rows, int max);
-// The best kernel of each problem and GPU's name: the one that is right and has the smallest time,
-// whatever stood beside it; that of a search's brief turns counts as a tenth longer. By GPU, then
-// by problem.
+// The best kernel of each problem and GPU's name: the right one with the smallest time, whatever
+// stood beside it; the time of a search's brief turns counts as a tenth longer. By GPU, then by
+// problem.
 int history_best(History *history, Arena *arena, HistoryRow *rows, int max);
 
 // The same of one problem on GPUs of one name; false: there is none.
@@ -101,7 +101,7 @@ const char *history_failure(const History *history);
 
 // The speed relative to cuBLAS in the same run; 0 = not known.
 double history_ratio(const HistoryRow *row);
-// "2026-11-22T03:54:03Z", as results carry it; "0000-00-00T00:00:00Z" of what is no date.
+// "2026-11-22T03:54:03Z", as results carry it; "0000-00-00T00:00:00Z" for a text that is no date.
 const char *history_date(Arena *arena, const HistoryRow *row);
 // The row with "you" for one's own name.
 HistoryRow history_said(Arena *arena, const HistoryRow *row);

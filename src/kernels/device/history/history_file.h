@@ -22,7 +22,7 @@ int history_file_begin_mending(Arena *arena, const char *path, int patience_ms);
 // Renames the file and its companions to names that nothing has yet: history.db.damaged-1735689600,
 // or -1735689600.2. To be called by whoever has the turn and found the damage within it.
 bool history_file_put_aside(Arena *arena, const char *path);
-// Files that were put aside, and how many: the name of the last one in *last.
+// The number of files that were put aside; the name of the last one in *last.
 int history_file_count_aside(Arena *arena, const char *path, const char **last);
 // Why there can be no history under this name: it is a pipe, a link to nowhere; NULL: there can.
 const char *history_file_why_not(Arena *arena, const char *path);

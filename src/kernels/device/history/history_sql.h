@@ -9,7 +9,8 @@
 
 enum { HISTORY_VERSION = 3, HISTORY_OBJECTS_MAX = 3 };
 
-// All that made the tables and indices of such a file, as SQLite writes it down; gives how many.
+// All that made the tables and indices of such a file, as SQLite writes it down; returns the
+// number.
 int history_sql_objects(Arena *arena, int version, const char *texts[HISTORY_OBJECTS_MAX]);
 // All that makes a file of the next version.
 const char *history_sql_step(Arena *arena, int version);

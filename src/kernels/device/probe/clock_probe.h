@@ -39,6 +39,6 @@ ClockProbeResult clock_probe_run(ClockProbe *probe, int index);
 // `results` are all of them, in order. Those that follow from one that failed are left out.
 int clock_probe_facts(const ClockProbe *probe, const ClockProbeResult *results,
                       ClockProbeFact out[CLOCK_PROBE_FACTS_MAX]);
-// The microbenchmarks, which compile for sm_80 and later; those of sm_90a with the part that only
-// it has.
+// The microbenchmarks, which compile for sm_80 and later; the ones of sm_90a have the part that
+// only it has.
 Plan *clock_probe_plan(Arena *arena, const char *arch);

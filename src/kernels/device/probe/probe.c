@@ -113,8 +113,8 @@ static void add_access(Arena *arena, Str *text, const BankOp *op, int step) {
   }
 }
 
-// Offsets of the kernel's table: moved down by whole rows; a lane whose address nobody reads gets
-// the one of a lane whose address counts. Gives the span, or −1 with a sentence.
+// Offsets of the kernel's table: moved down by whole rows; a lane with an address that is never
+// read gets the address of a lane that counts. Gives the span, or −1 with a sentence.
 static int64_t place(Arena *arena, const BankOp *op, const int64_t addr[BANK_LANES],
                      int64_t offsets[BANK_LANES], const char **error) {
   int64_t low = INT64_MAX, high = -1;

@@ -68,13 +68,13 @@ ProbeResults *probe_run_all(Arena *arena, Gpu *gpu, const ProbeRequest *request,
                             const ProbeHooks *hooks);
 
 // Whether two accesses are the same to the banks: the same operation, and addresses that differ by
-// a multiple of 128 bytes, by the same one in every lane whose address counts.
+// a multiple of 128 bytes, by the same one in every lane with an address that counts.
 bool probe_same(const BankOp *op, const int64_t a[BANK_LANES], const int64_t b[BANK_LANES]);
 
 // probe_json.c. The members of a result, for documents that have one in them.
 extern const Record probe_result_record;
-// Reading checks the operations, how many there are, and that addresses lie in shared
-// memory; NULL after findings.
+// Reading checks the operations, their number, and that addresses lie in shared memory; NULL after
+// findings.
 void probe_request_write_json(Str *out, const ProbeRequest *request);
 ProbeRequest *probe_request_read_json(Arena *arena, const char *text, Diags *diags);
 void probe_results_write_json(Str *out, const ProbeResults *results);

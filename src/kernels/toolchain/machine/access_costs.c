@@ -138,7 +138,7 @@ void access_costs_note(void *context, int warp, int at, const int64_t address[SA
 // Spilled values are written through to L2, and found in L1 as far as it has room.
 static bool is_spilled_load(const SassInst *inst) { return str_equal(inst->opcode->name, "LDL"); }
 
-// Accesses of which no address is known have as many wavefronts, or lines, as their bytes need.
+// Accesses without a known address have the wavefronts, or lines, that their bytes need.
 void access_costs_finish(AccessCosts *costs) {
   for (int i = 0; i < costs->code->n; i++) {
     const SassInst *inst = &costs->code->inst[i];

@@ -93,7 +93,7 @@ static void play_loop(Arena *arena, const ClockLoop *in, const Target *target, b
   if (what_if) ask_ifs(arena, in, target, out);
 }
 
-// ---- what is alike for both kinds of answer -----------------------------------------------------
+// ---- parts common to both kinds of answer -------------------------------------------------------
 
 static void begin_instructions(Arena *arena, ClockAnswer *out) {
   const int n = out->code.n;
@@ -111,7 +111,7 @@ static void begin_instructions(Arena *arena, ClockAnswer *out) {
 
 static int length(const SassLoop *loop) { return loop->last - loop->first + 1; }
 
-// The instructions of the loop take over what its turn says of them, so many times.
+// The instructions of the loop take over the numbers of its turn, times the turns.
 static void take_over(ClockAnswer *out, const ClockedLoop *loop, double executed, double lost) {
   for (int i = loop->loop.first; i <= loop->loop.last; i++) {
     out->executed[i] = loop->turn.executed[i] * executed;
@@ -152,8 +152,8 @@ static bool is_wanted(const ClockAsk *ask, const ClockAnswer *so_far) {
   return !ask->heard || ask->heard(ask->context, so_far);
 }
 
-// Why no block more can be resident: what holds them down; NULL: one can. Without a model as many
-// are resident as fit.
+// The reason why no block more can be resident; NULL: one can. Without a model all that fit are
+// resident.
 static const char *no_block_more(Arena *arena, const KernelPlay *play, const Model *compiled) {
   if (!compiled || (play->in.resident + 1) * play->in.warps > CLOCK_WARPS_MAX) return no_room;
   const Resources *resources = &compiled->resources;
@@ -188,7 +188,7 @@ static const char *name_in(const char *section) {
   return str_starts(section, ".text.") ? section + strlen(".text.") : NULL;
 }
 
-// The kernels of the file: how many there are, and the name of the one that is asked for.
+// The kernels of the file: their number, and the name of the one that is asked for.
 static int find_kernel(const unsigned char *cubin, size_t bytes, const char *wanted,
                        const char **found, ElfBytes *text) {
   const char *section;
@@ -274,7 +274,7 @@ static void play_cubin(Arena *arena, const ClockMachine *machine, const ClockAsk
     out->loop[i].turns = trips_of(ask, loops, out->n_loops, &loops[i]);
     play_loop(arena, &in, out->target, ask->what_if, &out->loop[i]);
   }
-  // Loops come with those inside first: what is inside says more of its instructions.
+  // Loops come with the inner ones first: an inner loop says more of its instructions.
   for (int i = out->n_loops - 1; i >= 0; i--)
     if (out->loop[i].clocks.value > 0) take_over(out, &out->loop[i], 1, 1);
   out->main = find_main(out);
@@ -283,7 +283,7 @@ static void play_cubin(Arena *arena, const ClockMachine *machine, const ClockAsk
 static void take_stay(Arena *arena, const KernelPlay *play, const ClockStay *stay,
                       const ClockMachine *machine, ClockAnswer *out);
 
-// Turns of all loops; NULL after a sentence where nobody has said how often one of them turns.
+// Turns of all loops; NULL after a sentence where the turns of a loop are not known.
 static const int *turns_said(Arena *arena, const ClockAsk *ask, ClockAnswer *out) {
   SassLoop loops[CLOCK_MARKS_MAX];
   const int n = sass_loops(arena, &out->code, loops, CLOCK_MARKS_MAX);

@@ -64,8 +64,8 @@ typedef struct ClockAsk {
   double mhz;          // of the SM clock; 0: the GPU's boost clock
   bool what_if, cold;
   bool window;  // a turn of the main loop, clock by clock
-  // Told the answer as soon as the kernel was played, then after each question of what would be if;
-  // false: nobody wants the others any more. NULL: nobody listens.
+  // Told the answer as soon as the kernel was played, then after each what-if question; false: the
+  // others are not wanted any more. NULL: there is no listener.
   bool (*heard)(void *context, const struct ClockAnswer *so_far);
   void *context;
   int n_trips;

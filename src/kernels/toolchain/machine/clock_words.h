@@ -1,12 +1,12 @@
-// The clock's answer in words: causes, what would be if, and whose fault an instruction's clocks
-// are. The command `why` and the view of that name say the same.
+// The clock's answer in words: causes, what-ifs, and the instruction to blame for another's clocks.
+// The command `why` and the view of that name say the same.
 #pragma once
 #include "kernels/toolchain/machine/clock_answer.h"
 
 const char *clock_cause_word(ClockCause cause);  // "register banks"
 const char *clock_if_title(int i);               // "register banks free"
 
-// A part of a total: a cause, or what is left.
+// A part of a total: a cause, or the rest.
 typedef struct ClockPart {
   ClockCause cause;
   bool is_rest;
@@ -16,11 +16,12 @@ typedef struct ClockPart {
 
 enum { CLOCK_PARTS_MAX = CLOCK_CAUSE_COUNT + 2 };
 
-// All that is issued, then the causes from the one that costs most on, then what is left; parts of
-// less than half a percent go into what is left, so that the sum is the total. Gives how many.
+// The issued clocks, then the causes from the one that costs most on, then the rest. Parts of less
+// than half a percent go into the rest, so that the sum is the total. Returns their number.
 int clock_parts(double total, double issued, const double *lost_to, ClockPart out[CLOCK_PARTS_MAX]);
 
-// Why instruction i costs, in a few words, and by whose fault: "waits for LDS at 14f0".
+// The reason of instruction i's cost, in a few words, and the one to blame: "waits for LDS at
+// 14f0".
 const char *clock_reason(Arena *arena, const ClockAnswer *answer, int i);
 // " (line 108, VECTORIZE)" of an instruction; "" where no line is known. `emission`: of a schedule;
 // NULL.

@@ -11,7 +11,7 @@ typedef struct KernelReading {
   // No multiplies: there is no such code, or it has no loop that multiplies by FFMA, HFMA2, DFMA or
   // mma.sync; wgmma and tcgen05 run beside the code that asks for them.
   CompiledCode code;
-  // Where the kernel spills, by the order of its code: the assembler may put what is seldom run
+  // The places of spills, by the order of the code: the assembler may put code that seldom runs
   // behind everything else.
   CompiledSpills spills;
   int instructions;  // without what fills the kernel up behind its end; -1: there is no such code

@@ -57,7 +57,7 @@ static int place_of(const EmitKernel *kernel, LaunchArg wanted) {
   return 0;
 }
 
-// The grid of a persistent kernel: as many blocks as are resident at once, tiles at most.
+// The grid of a persistent kernel: the blocks that are resident at once, tiles at most.
 static int64_t grid_of(const Model *model, const EmitKernel *kernel) {
   const int64_t at_once = model->target->sm_count * max_int(1, model->resources.blocks_per_sm);
   return kernel->persistent ? min64(kernel->n_blocks, at_once) : kernel->n_blocks;
@@ -65,7 +65,7 @@ static int64_t grid_of(const Model *model, const EmitKernel *kernel) {
 
 // Lists of tiles that clusters claim, and where a block keeps its own. The first has most tiles.
 typedef struct Lists {
-  int n;  // 0: nobody claims any
+  int n;  // 0: no block claims any
   uint32_t at;
 } Lists;
 
@@ -145,7 +145,7 @@ static int64_t blocks_of_sm(const Model *model, const EmitKernel *kernel) {
   return ceil_div(grid_of(model, kernel), model->target->sm_count);
 }
 
-// The walker: the launch of a kernel, and what is found on the way.
+// The walker: the launch of a kernel, and its findings on the way.
 typedef struct Walker {
   Arena *arena;
   const Model *model;
@@ -196,7 +196,7 @@ static int64_t choose_sm(const int64_t *load, int64_t sms, int64_t block, int64_
   return best;
 }
 
-// The blocks of the SM that has most to do, in their order; how many.
+// The blocks of the SM that has most to do, in their order; returns their number.
 static int blocks_of_fullest(const Walker *walker, int64_t grid, int64_t out[KINDS_MAX]) {
   const int64_t sms = walker->model->target->sm_count,
                 at_once = sms * resident_of(walker->model, walker->kernel, walker->which);

@@ -18,8 +18,8 @@ typedef struct PlayAsk {
 // `compiled`: the model with the compiler's registers; `kernel`: its place among the emission's.
 KernelPlay kernel_play(Arena *arena, const Model *compiled, const Emission *emission, int kernel,
                        ElfBytes text, int stack_bytes);
-// Counts how often the ways of `in` come by each instruction in a grid of so many blocks, and takes
-// the middle turns out of ways that are too long.
+// Counts the executions of each instruction by the ways of `in` in a grid of `blocks` blocks, and
+// takes the middle turns out of ways that are too long.
 void kernel_play_finish(Arena *arena, KernelPlay *play, ClockBlock *kind, double blocks);
 ClockStay kernel_play_run(Arena *arena, const KernelPlay *play, const ClockMachine *machine,
                           const PlayAsk *ask);

@@ -155,7 +155,7 @@ KernelPlay launch_play_run(Arena *arena, const SassCode *code, const Target *tar
   return out;
 }
 
-// ---- what is said in place of a run -------------------------------------------------------------
+// ---- words in place of a run --------------------------------------------------------------------
 
 // All warps of the block go one way, and no access is told: each is as cheap as its instruction
 // allows.

@@ -17,7 +17,7 @@ typedef struct LaunchGiven {
 } LaunchGiven;
 
 // `turns`: of each of the loops that sass_loops() finds, one behind the other, each time that a
-// warp comes to it; 0: nobody has said.
+// warp comes to it; 0: not known.
 KernelPlay launch_play(Arena *arena, const SassCode *code, const Target *target,
                        const LaunchGiven *given, const int *turns);
 

@@ -215,7 +215,7 @@ static double trips(const Reader *reader, const Pool *pool) {
   return n >= 1 && n <= TRIPS_MAX ? n : -1;
 }
 
-// ---- what is believed ---------------------------------------------------------------------------
+// ---- verdicts -----------------------------------------------------------------------------------
 
 typedef enum Verdict { EXACT, TOO_MUCH, SHORT } Verdict;
 
@@ -225,8 +225,8 @@ static double executed(const Reader *reader, const Pool *pool, int width) {
   return n / copies(pool);
 }
 
-// A statement's code may stand there twice, for two ways to come by; then as many instructions as
-// the program says are executed, if all of them have the width that it says.
+// A statement's code may stand there twice, for two ways to come by. Then the program's number of
+// instructions is executed, if all of them have the width that it says.
 static bool is_as_written(const Pool *pool) {
   for (int i = 0; i < WIDTHS; i++)
     for (int k = 0; k < pool->n_sites; k++)

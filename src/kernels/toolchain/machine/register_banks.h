@@ -25,7 +25,7 @@ typedef struct RegisterBankRule {
   const char *source;
 } RegisterBankRule;
 
-// The row of a compute capability, 90 of sm_90a; that of the newest for one that is not known.
+// The row of a compute capability, 90 of sm_90a; the newest row for one that is not known.
 const RegisterBankRule *register_bank_rule(int sm);
 
 // All kernels of the listing together; a mark for each of its lines.

@@ -67,7 +67,7 @@ static bool is_predicate(const char *operand) {
   return operand[0] == 'P' && (isdigit((unsigned char)operand[1]) || operand[1] == 'T');
 }
 
-// How many registers a result takes, by what the opcode says of it.
+// The number of registers that a result takes, by the opcode.
 static int n_written(const char *opcode) {
   static const struct {
     const char *part;
@@ -223,7 +223,7 @@ static bool is_first_save(const SassResult *sass, const Inst *inst, int line) {
   return true;
 }
 
-// Notes the tests of one bit that something else reaches; false: nobody tests it.
+// Notes the tests of one bit that other code reaches; false: no test.
 static bool walk_bit(Arena *arena, const SassResult *sass, const Inst *inst, int save, int *by) {
   Walk walk = {sass, inst, inst[save].reg, inst[save].bit, NULL, true};
   walk.came = ARENA_ARRAY(arena, int, sass->n_lines + 1);

@@ -46,7 +46,7 @@ typedef struct OpPart {
   bool full;   // the complete text alone says it
   bool roomy;  // a row of the screen says it where there is room
   OpField field;
-  const char *text;  // of what is no field, `length` bytes, with its blanks
+  const char *text;  // of a part that is no field, `length` bytes, with its blanks
   int length;
 } OpPart;
 

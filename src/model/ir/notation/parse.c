@@ -1,8 +1,8 @@
 // Text → lines → declarations → statements, by indentation.
 //
 // Each line is read by the words it begins with: for, if, predicate, role, let, and everything else
-// is an operation (parse_op.c). The first line that cannot be read ends the reading; a program that
-// was read is then put to program_check, like that of a pass.
+// is an operation (parse_op.c). The first line that cannot be read ends the reading. A program that
+// was read then goes to program_check, like the program of a pass.
 #include "model/ir/notation/parse.h"
 
 #include <string.h>
@@ -94,7 +94,7 @@ static bool parse_marks(Parser *p, Stmt *first, const Stmt *last) {
 
 // ---- statements ---------------------------------------------------------------------------------
 
-// Statements of a line after the first have numbers behind those of all lines.
+// Statements of a line after the first have numbers behind the numbers of all lines.
 static int new_id(Parser *p, bool is_first) {
   int lines = p->line[p->n_lines - 1].number;
   return is_first ? parse_line(p)->number : lines + 1 + p->n_extra_ids++;
@@ -260,7 +260,7 @@ static bool parse_list(Parser *p, int above, Stmt **list) {
 
 // ---- kernels ------------------------------------------------------------------------------------
 
-// Hardware loops and the LETs between them, of which kernel_launch has room for so many; their
+// Hardware loops and the LETs between them: kernel_launch has room for a fixed number; their
 // extents multiplied.
 static bool fits_launch(Parser *p, const Kernel *kernel) {
   int64_t blocks = 1, threads = 1;

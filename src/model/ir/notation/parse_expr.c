@@ -1,12 +1,12 @@
-// Index expressions, by C's precedences; built by the same functions as those of the passes, so a
-// text that was printed gives the expression that was printed.
+// Index expressions, by C's precedences; built by the functions that the passes use, so a text that
+// was printed gives the expression that was printed.
 //
 //   m_b * 128 + (k_i + 1) % 2 * 8      a sum of products
 //   (k_o < 3 ? 0 : k_o - 3)            a choice always stands in parentheses
 //   min(tid, 255)   table{0,2,1,3}[n_r]
 //
-// The builders assert what the passes see to; here it is expected of the text instead: no divisor
-// below 1, nothing negative under / % << >> & ^, no index beside its table, no overflow.
+// The builders assert rules that the passes keep; here the text must keep them: no divisor below 1,
+// no negative operand of / % << >> & ^, no index beside its table, no overflow.
 #include <ctype.h>
 #include <string.h>
 

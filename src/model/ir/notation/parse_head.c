@@ -1,4 +1,4 @@
-// Declarations: the problem first, then what is there of axes, threads, buffers and bounds.
+// Declarations: the problem first, then the axes, threads, buffers and bounds of the text.
 //
 // A line begins with its word (`rows` below) and is read up to its end. Values that follow from
 // other words of it, or from the problem, are compared: bytes of a slab, extents of the axes.
@@ -179,7 +179,7 @@ static bool parse_swizzle(Parser *p, Buffer *buffer) {
   return whole || parse_fail_at(p, at, "a swizzle that moves whole elements");
 }
 
-// "4..5": the first bit and how many.
+// "4..5": the first bit and the number of bits.
 static bool parse_bits(Parser *p, int *first, int *n) {
   int last;
   if (!parse_int(p, 0, OFFSET_BITS, first) || !parse_word(p, "..")) return false;

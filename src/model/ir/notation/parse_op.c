@@ -1,8 +1,8 @@
 // Operations: each row of op.def is tried, by one function for each field of its template.
 //
 // Worked example, "a[0] = load A[m, k]   16 B": INIT's template fails at "load", which is no
-// number, STORE's too, for it is no buffer; LOAD's goes to the end. Where no template does, what
-// the one that came furthest expected is what is reported.
+// number, STORE's too, for it is no buffer; LOAD's goes to the end. Where no template does, the
+// report says the words that the one that came furthest expected.
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -279,8 +279,8 @@ static bool parse_idesc(OpParser *o) {
 
 // ---- templates ----------------------------------------------------------------------------------
 
-// The others are attributes whose row says their words, and fields of rows of the screen, which
-// nobody reads back.
+// The others are attributes with words in their row, and fields of rows of the screen, which are
+// never read back.
 static bool (*const field_parsers[FIELD_COUNT])(OpParser *) = {
     [FIELD_dst] = parse_dst,       [FIELD_src] = parse_src,       [FIELD_src2] = parse_src2,
     [FIELD_value] = parse_value,   [FIELD_width] = parse_width,   [FIELD_wide] = parse_wide,

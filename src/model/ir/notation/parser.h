@@ -10,8 +10,8 @@
 #include "model/ir/program.h"
 
 enum { EXPECTED_MAX = 6, NESTING_MAX = 60, OPERATORS_MAX = 400, EXTENT_MAX = 1 << 30 };
-// Neither a value of an expression nor an offset into a buffer is further from 0, so that nothing
-// that is computed of a text overflows.
+// No value of an expression and no offset into a buffer is further from 0, so that no calculation
+// on a text overflows.
 #define VALUE_MAX ((int64_t)1 << 40)
 
 typedef struct SourceLine {
@@ -47,7 +47,7 @@ typedef struct Parser {
   KnownTable *tables;     // one for each content
   int nesting, n_operators, n_extra_ids;
   int64_t place[BUFFERS_MAX];  // of the buffers that say where they lie, by id, and 1; 0: no such
-  int threads_line;            // index; where the head says how many threads multiply
+  int threads_line;            // index; where the head gives the number of threads that multiply
   const char *threads_at;      // in its text; NULL: it does not
   int failed_line;             // index; where reading came furthest
   const char *failed_at;       // in its text; NULL: nothing failed so far

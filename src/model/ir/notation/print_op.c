@@ -188,7 +188,7 @@ static void print_attribute(const OpPrinter *p, int i) {
   print_expr(p->out, *expr);
 }
 
-// NULL: an attribute whose row says its words.
+// NULL: an attribute with words in its row.
 static void (*const field_printers[FIELD_COUNT])(const OpPrinter *) = {
 #define X(id, help) print_##id,
     OP_FIELD_TABLE(X)

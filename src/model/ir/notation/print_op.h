@@ -6,6 +6,6 @@
 // The statement: "acc[0, 0] += a[0] * b[0]"; `full`: with what only the complete text says.
 void op_print(Spans *out, const Program *program, const Op *op, bool full);
 
-// A row of the screen: buffers without indices, and of registers the part that `count` executions
-// reach, "acc[8×8] += a*b". `roomy`: with what is said where there is room for it.
+// A row of the screen: buffers without indices, and for registers the part that `count` executions
+// reach, "acc[8×8] += a*b". `roomy`: with the parts that need room.
 void op_print_brief(Spans *out, const Program *program, const Op *op, int64_t count, bool roomy);

@@ -1,4 +1,4 @@
-// A line of text in pieces: what each piece is, so that who shows it can colour it or write it with
+// A line of text in pieces, each with its kind, so that a screen can colour it or write it with
 // other characters. The text is the pieces, one after the other.
 #pragma once
 #include "base/str.h"

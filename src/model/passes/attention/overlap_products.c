@@ -149,7 +149,7 @@ static Stmt *last_values(Program *program, const Parts *parts, const Stmt *walk,
                    stmt_copy_list(program, parts->values_there), NULL);
 }
 
-// One turn: O of a block of keys, and the scores of the next, of which `hide` says what is hidden.
+// One turn: O of a block of keys, and the scores of the next; `hide` hides keys there.
 static Stmt *turn_of(Program *program, const Parts *parts, const Stmt *walk, Var *next,
                      const Turns *turns, const Stmt *hide) {
   Arena *arena = program->arena;
@@ -174,7 +174,8 @@ static Stmt *take_hiding(Parts *parts) {
   return hide ? stmt_cut(hide) : NULL;
 }
 
-// How many blocks of keys all queries of the block see to the last key, from the first on.
+// The number of blocks of keys that all queries of the block see to the last key, from the first
+// on.
 static const Expr *seen_blocks(Program *program) {
   Arena *arena = program->arena;
   const Problem *problem = &program->problem;
@@ -185,8 +186,8 @@ static const Expr *seen_blocks(Program *program) {
   return ex_div(arena, ex_add_const(arena, first, problem->n - problem->m + 1), keys);
 }
 
-// The most turns that hide some: they begin with a block of keys in which the first query's last
-// key lies, and end with that of the last query.
+// The most turns that hide some: they begin with the block of keys that has the first query's last
+// key, and end with the block that has the last query's.
 static int64_t hiding_turns_max(const Program *program, int64_t turns) {
   const Product *scores = &program->product[0];
   const int64_t keys = axis_tile(scores->axis[AXIS_N]);
@@ -210,7 +211,7 @@ static Stmt *hiding_turns(Program *program, const Stmt *walk, const Expr *last, 
   return noted(loop, "blocks of keys of which some are hidden");
 }
 
-// How many turns there are in front of those.
+// The number of turns in front of those.
 static Stmt *seeing_turns(Program *program, Stmt *walk, const Expr *last) {
   Arena *arena = program->arena;
   const Expr *zero = ex_const(arena, 0);

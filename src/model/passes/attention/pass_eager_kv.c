@@ -48,7 +48,7 @@ static Stmt **behind_barrier(const Product *product, Stmt **list) {
   return found;
 }
 
-// Each barrier has two purposes: one slab has come, and nobody reads the other any more.
+// Each barrier has two purposes: one slab has come, and no lane reads the other any more.
 static void say_why(const Product *product, Stmt **list, const char *why) {
   Stmt **behind = behind_barrier(product, list), *barrier = *list;
   while (behind && &barrier->next != behind) barrier = barrier->next;

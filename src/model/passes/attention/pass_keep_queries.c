@@ -31,8 +31,8 @@ static Stmt *slab_arrives(Program *program, const Product *product, Stmt *list, 
   return stmt_list(stmt_op(program, knob, (Op){.kind = OP_CP_COMMIT}), wait, NULL);
 }
 
-// Cuts the read out of what stands at the link: a step of the product, or one of the loop that
-// reads those of all, whose variable becomes one of its own.
+// Cuts the read out of the statement at the link: a step of the product, or the loop that reads the
+// steps of all; then the step gets the loop's variable as its own.
 static Stmt *take_read(Program *program, const Product *product, Stmt **link) {
   const Var *rows = axis_digit(product->axis[AXIS_M], TIER_REGISTER)->var;
   Stmt *loop = *link;

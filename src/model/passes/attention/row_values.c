@@ -114,8 +114,8 @@ static const Expr *hidden_key(Program *program, const Expr *q, const Expr *t, bo
   return beyond_keys ? ex_lt(program->arena, last, t) : attention_unseen_key(program, q, t);
 }
 
-// The last key is hidden from the first query, if any is from any: no lane has a part in that, so
-// that warps whose scores are all seen jump over the comparisons of each.
+// If any key is hidden from any query, the last key is hidden from the first query. The test does
+// not depend on the lane, so warps that see all their scores jump over the comparisons of each.
 static const Expr *hides_some(Program *program, const Product *scores, bool beyond_keys) {
   const Axis *keys = scores->axis[AXIS_N];
   const Expr *last = ex_add_const(program->arena, part_begin(program, keys), part_length(keys) - 1);

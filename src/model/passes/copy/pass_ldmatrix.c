@@ -7,7 +7,7 @@
 // loads.
 //
 // Worked example, A of m16n8k16: lane l addresses row l % 16, column l / 16 · 8, instead of eight
-// 4-byte loads whose rows are 8 apart.
+// 4-byte loads of rows that are 8 apart.
 #include "model/ir/buffer.h"
 #include "model/ir/find_op.h"
 #include "model/ir/program.h"

@@ -1,10 +1,10 @@
-// Every block fetches its own slabs → the blocks of a cluster fetch what they share together.
+// Every block fetches its own slabs → the blocks of a cluster fetch shared slabs together.
 //
 // Requires: tma, cluster. Blocks of one row of a cluster (the same m_c) need the same slab of A,
-// those of one column (the same n_c) the same slab of B. Ensures: each of them asks for its share
+// blocks of one column (the same n_c) the same slab of B. Ensures: each of them asks for its share
 // of it, whole panels or runs of rows, which goes to the same place in all of them, by a mask of
 // their ranks; the bytes count at the full[slot] of each, which expects the whole slab as before. A
-// slot is asked for again when it was read to the end by everybody who gets something of it. The
+// slot is asked for again when every block that gets a part of it has read it to the end. The
 // cluster meets when the mbarriers are there.
 //
 // Worked example, CLUSTER_M = 2, CLUSTER_N = 1, slabs of 128 × 64 and 64 × 256 in panels of 64:
@@ -13,13 +13,13 @@
 //   so of 48 KiB that each block is given, 32 come from L2 for it.
 //
 // With roles, a consumer that has read a slot arrives at the empty[slot] of every block that fills
-// it: those of its row and of its column, itself among them. Worked example, 2 × 2 blocks, 8 warps:
-// 3 · 8 arrivals end a phase. At the end the cluster meets once more, for others may still arrive
-// at a block's mbarriers. Without roles the barrier at the end of a slab becomes the cluster's, and
-// every block has waited for all that is written to it before it ends.
+// it: the blocks of its row and of its column, itself among them. Worked example, 2 × 2 blocks, 8
+// warps: 3 · 8 arrivals end a phase. At the end the cluster meets once more, for others may still
+// arrive at a block's mbarriers. Without roles the barrier at the end of a slab becomes the
+// cluster's, and every block has waited for all writes to it before it ends.
 //
-// The fence moves from who asks to who has read: what it waits for are the accesses of an SM (see
-// pass_tma.c), and who asks for a box may be on another one.
+// The fence moves from the thread that asks to the threads that have read: it waits for the
+// accesses of an SM (see pass_tma.c), and the thread that asks for a box may be on another one.
 #include "model/ir/buffer.h"
 #include "model/ir/find_op.h"
 #include "model/ir/op.h"
@@ -137,14 +137,14 @@ static void take_share(Program *program, Stmt *list, const Shared *shared) {
   }
 }
 
-// ---- who waits for whom -------------------------------------------------------------------------
+// ---- waits between blocks -----------------------------------------------------------------------
 
 static bool expects(const Stmt *stmt) {
   return stmt->kind == STMT_OP && stmt->op.kind == OP_MBAR_EXPECT;
 }
 
-// Takes the fences in front of the copies away, and no others: they stand beside what expects the
-// bytes, where that of sums that leave by TMA does not. Says whether there were any.
+// Takes the fences in front of the copies away, and no others: they stand beside the expect of the
+// bytes; the fence of sums that leave by TMA does not. Says whether there were any.
 static bool take_fences(Stmt **list) {
   bool any = false, asks = false;
   for (const Stmt *stmt = *list; stmt; stmt = stmt->next) asks |= expects(stmt);

@@ -1,4 +1,4 @@
-// Rows of a slab end in PAD_SMEM unused elements, those of the operands in PAD_OPERANDS.
+// Rows of a slab end in PAD_SMEM unused elements, rows of the operands in PAD_OPERANDS.
 //
 // Requires: stage. Ensures: row strides grow by the pad; no index changes, because an address is
 // always derived from the strides.

@@ -147,7 +147,8 @@ static void by_cp_async(Program *program, const Product *product, Stmt *k_o, Par
 }
 
 // Waits, multiplications and barriers stay as they are; only the requests move ahead. A block's
-// first slots need no fence: nobody has read them before they are filled. Those of a later tile do.
+// first slots need no fence: no lane has read them before they are filled. The slots of a later
+// tile do.
 static void by_tma(Program *program, Stmt *k_o, int64_t slots, Stmt **prologue) {
   Stmt *ask = stmt_cut(stmt_find_link(&k_o->body, OP_TMA_LOAD, ROLE_COUNT));
   bool again = kernel_launch(program_main_kernel(program)).tiles;

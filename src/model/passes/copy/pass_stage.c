@@ -5,9 +5,9 @@
 // come from its slab. Preserves: the FMA and the epilogue.
 //
 // Worked example, a 128 × 128 tile and BK = 16: A_s is [128][16], B_s is [16][128]; 256 threads
-// fetch 8 + 8 elements each and then read 16 k-steps from shared memory. The first barrier is there
-// so that nobody reads a slab that is still being filled, the second so that nobody fills one that
-// is still being read.
+// fetch 8 + 8 elements each and then read 16 k-steps from shared memory. With the first barrier no
+// thread reads a slab that is still being filled; with the second no thread fills a slab that is
+// still being read.
 #include "model/ir/buffer.h"
 #include "model/ir/find_op.h"
 #include "model/ir/program.h"
@@ -17,7 +17,7 @@
 
 bool pass_stage_wanted(const Schedule *schedule) { return schedule->value[KNOB_STAGE] != 0; }
 
-// The k loop becomes k_o around k_i; returns k_o, whose body is the k_i loop alone.
+// The k loop becomes k_o around k_i; returns k_o, with the k_i loop alone as its body.
 static Stmt *split_k_loop(Program *program, const Product *product, int64_t bk) {
   Axis *k = product->axis[AXIS_K];
   Digit *last = &k->digit[k->n_digits - 1];

@@ -69,8 +69,8 @@ Stmt *tma_fence_inits(Program *program, KnobId by) {
   return fence;
 }
 
-// Stands in front of everything: each barrier awaits the one arrival that says how many bytes will
-// come. Where sums have mbarriers too, theirs are initialised next, and one fence stands behind
+// Stands in front of everything: each barrier awaits the one arrival that says the number of bytes
+// to come. Where sums have mbarriers too, theirs are initialised next, and one fence stands behind
 // all.
 static void initialise(Program *program) {
   Stmt *inits = NULL, **end = &inits;

@@ -35,7 +35,7 @@
 static const KnobId knob = KNOB_TMA_STORE;
 
 enum { PANEL_BYTES = 128, CHUNK_BYTES = 16, CHUNK_BITS = 4, LINE_SHIFT = 3, MATRIX_COLUMNS = 8 };
-enum { FIRST_BARRIER = 2 };  // 0 is that of the block, 1 that of all who multiply
+enum { FIRST_BARRIER = 2 };  // 0 is the block's, 1 the barrier of all threads that multiply
 
 bool pass_tma_store_wanted(const Schedule *schedule) {
   return schedule->value[KNOB_TMA_STORE] && schedule->value[KNOB_EPILOGUE] &&
@@ -61,7 +61,7 @@ typedef struct Pieces {
   Buffer *slab;
   int64_t columns, panel, panels;  // elements of a piece's row, and of a panel's; panels of a piece
   int64_t slots;
-  int64_t at_once;   // tiles that the block's consumers are at: each has one tile in so many
+  int64_t at_once;   // tiles that the block's consumers are at: each has one tile in at_once
   Var *piece;        // of a row of atoms
   const Expr *warp;  // of those that multiply
 } Pieces;
@@ -138,8 +138,8 @@ static Access place(Program *program, const Product *product, const Pieces *p, c
   return access;
 }
 
-// One lane's values of the piece. Columns are counted by atoms, or where a piece is a part of one,
-// by the values of that atom: eight columns more are as many values further on.
+// One lane's values of the piece. Columns are counted by atoms. Where a piece is a part of an atom,
+// they are counted by its values: eight columns more are the values of eight columns further on.
 static Stmt *fill(Program *program, const Product *product, const Pieces *p, const Op *out) {
   Arena *arena = program->arena;
   const Var *value = product->operand[ATOM_C].value;

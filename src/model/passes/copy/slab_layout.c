@@ -1,9 +1,9 @@
 // From a typed layout to xor terms.
 //
 // A linear map sends bit i of the byte offset to column[i]. Its difference to the identity,
-// column[i] ^ (1 << i), is a set of target bits; runs of source bits whose targets move along with
-// them make one term. Worked example, rows of 128 bytes, xor:'col ^ ((row & 7) << 3)' over f16:
-// bits 7, 8, 9 add bits 4, 5, 6: one term {from 7, to 4, 3 bits}.
+// column[i] ^ (1 << i), is a set of target bits; runs of source bits with targets that move along
+// with them make one term. Worked example, rows of 128 bytes, xor:'col ^ ((row & 7) << 3)' over
+// f16: bits 7, 8, 9 add bits 4, 5, 6: one term {from 7, to 4, 3 bits}.
 #include "model/passes/copy/slab_layout.h"
 
 #include <string.h>

@@ -10,9 +10,9 @@
 LayoutSlab slab_shape(const Buffer *slab);
 
 // Reads the text of LAYOUT_A or LAYOUT_B ("swizzle:3:4:3", "xor:'…'", a whole text in quotes) for a
-// slab of `rows` rows. False after findings that say exactly what is wrong: it does not parse, is
-// no bijection, is not linear over bits, or breaks the 16-byte chunks that copies and ldmatrix
-// move. On success terms[0..*n) make it: at most XOR_TERMS_MAX.
+// slab of `rows` rows. False after findings that name the exact fault: it does not parse, is no
+// bijection, is not linear over bits, or breaks the 16-byte chunks that copies and ldmatrix move.
+// On success terms[0..*n) make it: at most XOR_TERMS_MAX.
 bool slab_layout_read(const char *text, LayoutSlab slab, XorTerm terms[XOR_TERMS_MAX], int *n,
                       Diags *diags);
 

@@ -1,8 +1,8 @@
 // if thread == 160 → if thread == 160, elected.
 //
 // Requires: TMA, or an atom that one thread issues. Ensures: wherever one lane of a warp issues a
-// copy by TMA, a product of tcgen05, a commit, or what an mbarrier expects, elect.sync says which
-// lane that is. Preserves: how many threads run each statement, and of which warps they are.
+// copy by TMA, a product of tcgen05, a commit, or an mbarrier's expect, elect.sync says which lane
+// that is. Preserves: the number of threads that run each statement, and their warps.
 //
 // Why: a copy by TMA or a product of tcgen05 is an instruction of the warp, whose operands are
 // uniform registers. Behind `threadIdx.x == 160` ptxas cannot know that one lane alone is left, and

@@ -36,7 +36,7 @@ bool pass_tail_split_wanted(const Schedule *schedule) {
 
 // Holds what follows from the grid, as LETs of each kernel.
 typedef struct Tail {
-  int64_t tiles, cluster;  // all, in clusters of so many blocks
+  int64_t tiles, cluster;  // all; the blocks of a cluster
   int64_t parts;           // of a tile
   int64_t slabs, depth;    // of a tile, and of a part
   Var *rest;               // tiles of the last turn, less one
@@ -133,7 +133,7 @@ static void count_anew(Access *access, Stmt *stmt, void *context) {
     stmt->op.phase = ring_full_phase(program, counter, buffer->dim[0]);
 }
 
-// Part p has L slabs from p · L on, the last one of a tile what is left.
+// Part p has L slabs from p · L on; the last part of a tile has the rest.
 static void cut_slabs(Program *program, const Product *product, Stmt *tiles, const Tail *tail,
                       const Expr *is_whole) {
   Arena *arena = program->arena;

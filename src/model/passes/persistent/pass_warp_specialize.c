@@ -5,11 +5,11 @@
 // at by every consumer warp that has read the slot to the end. No barrier of the block is left in
 // the loop: a warp that is ahead goes on as long as there are slots.
 //
-// Sums in tensor memory are asked for by one thread and read by others, three roles in all: those
-// are made by tensor_roles.c.
+// Sums in tensor memory are asked for by one thread and read by others, three roles in all:
+// tensor_roles.c makes those.
 //
 // In a persistent kernel each role goes through the block's list of tiles by itself. With
-// ROLE_SCHEDULE=pingpong there are twice as many consumers, who take its tiles by turns
+// ROLE_SCHEDULE=pingpong there are twice as many consumers, which take its tiles by turns
 // (take_turns.c).
 //
 // Worked example, ring of three, eight consumer warps:
@@ -99,8 +99,8 @@ static const char *note_of_producer(int64_t producers) {
              : "the producer only fetches";
 }
 
-// All that is fetched for a tile. Slabs of fused products are filled and emptied one by one, each
-// with mbarriers of its own; what is fetched once stands in front of the loop.
+// All fetches for a tile. Slabs of fused products are filled and emptied one by one, each with
+// mbarriers of its own; a slab that is fetched once stands in front of the loop.
 static Stmt *take_fetches(Program *program, const Product *product, Stmt *k_o, int64_t slots,
                           int64_t arrivals) {
   if (program->n_products == 1) {

@@ -5,7 +5,7 @@
 
 enum { WARPGROUP = 128 };
 
-// The kernel gains a role, whose body stands under its condition.
+// The kernel gains a role; its body stands under its condition.
 Stmt *role_new(Program *program, WarpRole what, const Expr *condition, Stmt *body,
                const char *note);
 // A loop over slabs of its own around what stood in the common one.
@@ -15,7 +15,7 @@ Stmt *role_slabs(Program *program, const Stmt *k_o, Stmt *list);
 Stmt *role_tiles(Program *program, const Stmt *tiles, Stmt *list);
 // Tells what one thread asks for, without the condition that says which. `link` loses it.
 Stmt *role_asked(Stmt **link);
-// mbarriers that are initialised with those of the slabs, by the first of all threads.
+// mbarriers that are initialised together with the slabs' mbarriers, by the first of all threads.
 Buffer *role_mbarriers(Program *program, const char *name, BufferRole role, int64_t n,
                        int64_t arrivals);
 // Numbers the threads of all roles.

@@ -1,4 +1,4 @@
-// All who multiply work on one tile → two consumers have one each, by turns (CUTLASS: KernelTma
+// All consumers work on one tile → two consumers have one each, by turns (CUTLASS: KernelTma
 // WarpSpecializedPingpong).
 //
 // Requires: persistent, an atom of a warpgroup, slabs by TMA and a producer. Ensures: consumer c of

@@ -3,7 +3,7 @@
 #pragma once
 #include "model/passes/passes.h"
 
-// A digit above those of the threads that multiply: which of the two consumers they belong to.
+// A digit above the digits of the threads that multiply: the number of their consumer, 0 or 1.
 const Var *turns_add_consumers(Program *program);
 
 // Once there are roles: the tiles of a block go to its consumers by turns, and an mbarrier at which

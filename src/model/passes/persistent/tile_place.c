@@ -44,7 +44,7 @@ int64_t tiles_along(const Product *product, int axis) {
 
 // ---- groups -------------------------------------------------------------------------------------
 
-// `side`, or what is left of `all` from `first` on. A side that divides `all` is never cut.
+// `side`, or the rest of `all` from `first` on. A side that divides `all` is never cut.
 static const Expr *cut_side(Arena *arena, int64_t side, int64_t all, const Expr *first) {
   if (all % side == 0) return ex_const(arena, side);
   return ex_min(arena, ex_const(arena, side), ex_sub(arena, ex_const(arena, all), first));
@@ -88,9 +88,9 @@ typedef struct Point {
   int64_t along, across;
 } Point;
 
-// Point `at` of the curve through side × side, a power of two, which begins at (0, 0) and whose
-// first half is that with the smaller `across`. Two bits of `at` are a quadrant; those of the first
-// and the last one hold the curve turned over, so smaller squares are turned before they are moved.
+// Point `at` of the curve through side × side, a power of two. It begins at (0, 0), and its first
+// half is the one with the smaller `across`. Two bits of `at` are a quadrant; the first and the
+// last quadrant hold the curve turned over, so smaller squares are turned before they are moved.
 static Point hilbert_point(int64_t side, int64_t at) {
   Point p = {0, 0};
   for (int64_t s = 1; s < side; s *= 2, at /= 4) {

@@ -50,8 +50,8 @@ static bool is_held(const Program *program, const Product *product, int operand)
          program_buffer(program, product->operand[operand].registers);
 }
 
-// How many of a lane's values in a row are neighbours in memory: the low value bits that step the
-// fast dimension by 1, 2, 4, …
+// The number of a lane's values in a row that are neighbours in memory: the low value bits that
+// step the fast dimension by 1, 2, 4, …
 static int neighbours(const Program *program, const Product *product, const FragmentMap *map,
                       int operand) {
   int fast = 1 - product_slow_dimension(product, operand);
@@ -77,7 +77,7 @@ static void name_values(Program *program, Product *product, int operand) {
                             map.n_values / held->value_width);
 }
 
-// An operand's registers: so many rows and columns of fragments, 0 where it has no such side.
+// An operand's registers: `rows` and `columns` of fragments, 0 where it has no such side.
 static Buffer *reshape(Program *program, const Product *product, int operand, int64_t rows,
                        int64_t columns) {
   Buffer *buffer = program_buffer(program, product->operand[operand].registers);
@@ -98,7 +98,7 @@ static const Expr *value_index(Program *program, const ProductOperand *operand) 
   return ex_mul_const(program->arena, ex_var(program->arena, operand->value), operand->value_width);
 }
 
-// Tells what says how many atoms of a warp stand along N.
+// Tells the knob for the number of atoms of a warp along N.
 static KnobId knob_along_n(const Program *program, const Product *product) {
   return product == &program->product[0] ? KNOB_FN : KNOB_K;
 }

@@ -78,7 +78,7 @@ static Stmt *last_release(Program *program, const Stmt *arrive, const Stmt *k_o)
   return last;
 }
 
-// Behind the loop; who takes tiles by turns lets the next one begin first.
+// Behind the loop; a consumer that takes tiles by turns lets the next one begin first.
 static Stmt **after_slabs(Stmt *k_o) {
   Stmt *next = k_o->next;
   bool lets_begin = next && next->kind == STMT_OP && next->op.dst.buffer &&
@@ -97,9 +97,9 @@ static void leave_in_flight(Program *program, Stmt *k_o, Stmt *wait) {
   wait->op.groups = 1;
 }
 
-// The sums of a tile begin with its first products: nobody sets their registers. Scores begin with
-// each block of keys; what is rescaled between the blocks, and is a product's that comes later, is
-// set to 0 in front of them.
+// The sums of a tile begin with its first products: no statement sets their registers. Scores begin
+// with each block of keys. Sums of a later product that are rescaled between the blocks are set to
+// 0 in front of them.
 static void begin_sums(Program *program, const Product *product, Stmt *k_o) {
   Arena *arena = program->arena;
   const bool fused = program->n_products > 1;

@@ -79,7 +79,7 @@ static void fetch_half(Program *program, const Product *product, Stmt *list, con
   }
 }
 
-// ---- who tells whom -----------------------------------------------------------------------------
+// ---- arrivals across the pair -------------------------------------------------------------------
 
 typedef struct Pair {
   Program *program;

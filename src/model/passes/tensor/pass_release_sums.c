@@ -20,8 +20,8 @@ bool pass_release_sums_wanted(const Schedule *schedule) {
   return schedule->value[KNOB_WARP_SPECIALIZE] && atom_is_of_thread(schedule_atom_row(schedule));
 }
 
-// The wait for a piece somewhere in the list, and in *last what is true of its last turn: NULL
-// where nothing is turned.
+// The wait for a piece somewhere in the list, and in *last the condition of its last turn: NULL
+// where no loop turns.
 static Stmt **find_wait(Program *program, Stmt **list, const Expr **last) {
   Arena *arena = program->arena;
   for (Stmt **link = list; *link; link = &(*link)->next) {

@@ -8,8 +8,7 @@
 // Worked example, m16n8k32.mxf8, one factor a step: sfa[m_r, 0] = load SFA[…, k_o * 4 + k_i]
 // becomes sfa[m_r, 0] = load SFA[…, k_o * 4]   4 B, if k_i % 4 < 1, and step 2 multiplies with byte
 // 2 of it. A lane's four bytes are neighbours in a row of SFA, so that a sector serves eight steps
-// either way; what is saved is three loads of four, and the instructions that put bytes into a
-// register.
+// either way. It saves three loads of four, and the instructions that put bytes into a register.
 #include "model/ir/buffer.h"
 #include "model/ir/program.h"
 #include "model/ir/stmt.h"

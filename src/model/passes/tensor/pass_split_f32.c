@@ -17,7 +17,7 @@
 
 static const KnobId knob = KNOB_SPLIT_F32;
 
-// Elements that a thread cuts: those of one 16-byte load.
+// Elements that a thread cuts: the elements of one 16-byte load.
 enum { ELEMENTS = 4 };
 
 bool pass_split_f32_wanted(const Schedule *schedule) { return schedule->value[knob] != 0; }
@@ -62,8 +62,7 @@ static Kernel split_kernel(Program *program, const Product *product, int operand
     idx[along_k] = ex_add_const(arena, first, p * problem_depth(problem));
     stmt_list(body, one_part(program, x, part, access2(parts, idx[0], idx[1]), p == n - 1), NULL);
   }
-  // The threads beyond the last row have nothing to cut: their places would be those of other
-  // parts.
+  // The threads beyond the last row have nothing to cut: their places would belong to other parts.
   const Expr *inside = ex_lt(arena, flat.slow, ex_const(arena, given->dim[slow]));
   if (!expr_is_const(inside, 1)) body = stmt_if(program, knob, inside, body);
   return (Kernel){.name = name, .body = flat_bind(program, knob, flat, body), .knob = knob};

@@ -72,7 +72,7 @@ static const Expr *digit_var(Program *program, const Product *product, int axis,
   return ex_var(program->arena, axis_digit(product->axis[axis], tier)->var);
 }
 
-// Row by row of a grid of so many columns.
+// Numbers the groups of a grid row by row.
 static const Expr *row_major(Program *program, const Product *product, Tier tier) {
   Arena *arena = program->arena;
   const int64_t columns = axis_digit(product->axis[AXIS_N], tier)->var->extent;
@@ -122,7 +122,7 @@ static Stmt *by_first_warp(Program *program, Op op) {
   return stmt_if(program, knob, first, stmt_op(program, knob, op));
 }
 
-// Up to the last column of any buffer, or as many as are asked for.
+// Up to the last column of any buffer, or the number asked for.
 static int64_t allocation(const Program *program, const Schedule *schedule) {
   int64_t end = 0;
   for (int i = 0; i < program->n_buffers; i++) {

@@ -38,7 +38,7 @@ bool tensor_wants_factors(const Schedule *schedule) {
   return atom_is_of_thread(atom) && atom_scales(atom) > 0;
 }
 
-// ---- how many -----------------------------------------------------------------------------------
+// ---- columns ------------------------------------------------------------------------------------
 
 static int64_t words_of_slab(const Schedule *schedule, const Atom *atom) {
   const int64_t *v = schedule->value;
@@ -126,7 +126,7 @@ static Access factor_at(Program *program, const Product *product, int operand, i
                  ex_add_const(arena, column, tile * FACTOR_TILE_COLUMNS), ex_const(arena, 0));
 }
 
-// A copy of each tile of the warpgroup's atoms. Its index in global memory is that of the axes.
+// A copy of each tile of the warpgroup's atoms. The axes give its index in global memory.
 static Stmt *copies_of(Program *program, const Product *product, int operand) {
   Buffer *global = program_buffer(program, product->operand[ATOM_SFA + operand].global);
   const Expr *zero = ex_const(program->arena, 0);
@@ -182,7 +182,7 @@ typedef struct Words {
   const Expr *step;  // of a product
 } Words;
 
-// The word of a copy is that of its loop, that of a product follows from its step.
+// A copy has the word of its loop; a product's word follows from its step.
 static void index_word(Access *access, Stmt *stmt, void *context) {
   const Words *words = context;
   Arena *arena = words->program->arena;

@@ -29,10 +29,10 @@
 // next one is multiplied. The ring of slabs goes on from one to the next.
 //
 // New mbarriers: phase 1 counts as ended, so the producer finds its first slots free, and a
-// consumer its sums; phase 0 does not, so nobody reads what is not there. Were both to begin with
-// 0, all would wait for ever.
+// consumer its sums; phase 0 does not, so no role reads data that is not there. Were both to begin
+// with 0, all would wait for ever.
 //
-// There is no setmaxnreg: a consumer's warp is no warpgroup, and nobody holds sums in registers.
+// There is no setmaxnreg: a consumer's warp is no warpgroup, and no thread holds sums in registers.
 #include "model/passes/tensor/tensor_roles.h"
 
 #include "model/ir/buffer.h"
@@ -104,7 +104,7 @@ static Access of_group(const Roles *r, Buffer *mbarriers) {
   return at;
 }
 
-// The sums of a list are those of the set.
+// The list now uses the sums of the set.
 static void take_set(Access *access, Stmt *stmt, void *context) {
   (void)stmt;
   const Roles *r = context;
@@ -168,7 +168,7 @@ static Stmt *multiply(const Roles *r, const Parts *parts) {
   return name_group(r, asks);
 }
 
-// ---- who writes ---------------------------------------------------------------------------------
+// ---- the role that writes -----------------------------------------------------------------------
 
 static Stmt *write(const Roles *r, const Parts *parts) {
   Program *program = r->program;

@@ -1,4 +1,4 @@
-// Roles of a block whose sums lie in tensor memory (tensor_roles.c).
+// Roles of a block with its sums in tensor memory (tensor_roles.c).
 #pragma once
 #include "model/passes/passes.h"
 

@@ -29,8 +29,8 @@ typedef struct Step {
   const Expr *by;
 } Step;
 
-// Rows of factors are those of A, or the columns of B; in tiles the first index counts 128 of them,
-// which is what a block has multiples of.
+// Rows of factors are rows of A, or columns of B. In tiles the first index counts 128 of them; a
+// block has multiples of 128.
 static void move_factors(Access *access, const Step *step) {
   const int axis = access->buffer->role == ROLE_SFA ? AXIS_M : AXIS_N;
   const bool tiles = access->buffer->rank > 2;

@@ -1,4 +1,4 @@
-// Says how many blocks an SM shall have room for.
+// Says the number of blocks that an SM shall have room for.
 //
 // Requires: tile. Ensures: the main kernel carries min_blocks, which becomes the second argument of
 // __launch_bounds__. Worked example, 256 threads and two blocks: 65,536 registers / 512 threads

@@ -51,7 +51,7 @@ static void add_choices(Session *session, LessonParts *parts, const StepFacts *f
   }
 }
 
-// All of them in one order, whatever the answer is: what is listed tells nothing.
+// All of them in one order, whatever the answer is: the list must not give the answer away.
 static void add_words(Session *session, LessonParts *parts, const FactValue *answer) {
   // A line is broken at blanks: a letter stays with its word.
   const char *words = fact_words_text(session->frame, answer, ")");
@@ -123,7 +123,8 @@ void parts_add_class(Session *session, LessonParts *parts) {
   add_names(session, parts, STYLE_WARN, revealed ? "did not guess:" : "not yet:", class->waiting);
   add_names(session, parts, STYLE_DIM, "missing:", class->gone);
   if (class->n_here == 0) add_names(session, parts, STYLE_DIM, "to join:", class->way_in);
-  // The guesses are counted on the screen with the answer only: nobody is led by what most believe.
+  // The guesses are counted on the screen with the answer only: the majority must not lead a
+  // follower.
   for (int i = 0; revealed && i < class->n_rows; i++) add_row(session, parts, &class->row[i], true);
 }
 

@@ -61,12 +61,12 @@ typedef struct LessonParts {
 void parts_tell(LessonParts *parts, Style style, const char *text);
 void parts_add_question(Session *session, LessonParts *parts);  // none where the step asks nothing
 void parts_add_answer(Session *session, LessonParts *parts);    // once it is revealed
-// The class: the teacher sees who is here, who has guessed, and with the answer what; the
-// followers that they are followed.
+// The class: the teacher sees the followers who are here, the ones who have guessed, and with the
+// answer their guesses; the followers see that they are followed.
 void parts_add_class(Session *session, LessonParts *parts);
 // Which knobs were turned since the step began, and the teacher's notes.
 void parts_add_remarks(Session *session, LessonParts *parts);
 
 bool part_is(const Part *part, PartKind kind);
-// Rows that a part, or all of one kind, takes in so many columns.
+// Rows that a part, or all of one kind, takes in `cols` columns.
 int parts_rows(const LessonParts *parts, PartKind kind, int cols);

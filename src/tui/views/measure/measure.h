@@ -29,8 +29,8 @@ typedef struct RungLine {
   double before;       // TFLOP/s of the rung that it builds on, where both can be compared; 0: none
   bool elsewhere;      // on another GPU than this one
   Estimate estimate;   // the one number; unknown: it breaks a rule here
-  // An article's TFLOP/s, how many times those of the rung before that it has a time for, and of
-  // the first one; 0: none, or nothing to compare it with. Never beside a number of ours.
+  // An article's TFLOP/s, as a factor of the rung before that it has a time for, and of the first
+  // one; 0: none, or nothing to compare it with. Never beside a number of ours.
   double claimed, claimed_before, claimed_first;
 } RungLine;
 
@@ -63,7 +63,7 @@ enum { SUM_ROWS_MAX = 16 };
 
 typedef struct MeasureSums {  // the view's own state
   Arena *arena, *scratch;
-  Schedule of;  // whose rows they are, where n > 0
+  Schedule of;  // the schedule of these rows, where n > 0
   int n;
   SumRow row[SUM_ROWS_MAX];
 } MeasureSums;

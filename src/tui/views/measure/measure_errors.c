@@ -20,7 +20,7 @@ static const VerifyResult *failed_check(const Session *session) {
   return timed && timed->verify && timed->verify->n_map > 0 ? timed->verify : NULL;
 }
 
-// The first and the last row or column of the map in which something is wrong, and how many are.
+// The first and the last row or column of the map with a wrong cell, and the number of such.
 typedef struct Span {
   int first, last, n;
 } Span;

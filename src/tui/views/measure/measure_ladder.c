@@ -184,7 +184,7 @@ static void draw_step(Canvas *canvas, Rect row, int cols, const RungLine *line, 
     canvas_glyph(canvas, row, 0, BAR_COL + col, STYLE_BAD, GLYPH_SHADE_LIGHT);
 }
 
-// The article's bar, and how many times its first time that is.
+// The article's bar, and its factor over the article's first time.
 static void draw_claimed_bar(Canvas *canvas, Rect row, int cols, const RungLine *line, double top) {
   char figure[FMT_MAX], text[FMT_MAX + 4];
   canvas_bar(canvas, row, 0, BAR_COL, cols, line->claimed / top, STYLE_CLAIM);

@@ -1,4 +1,5 @@
-// How far off sums are: what rounds, what is exact, and what other parts and promotions would cost.
+// The error of sums: the steps that round, the steps that are exact, and the cost of other parts
+// and promotions.
 //
 //   recorded: 3.9e-09, cuBLAS 2.8e-08
 //      error of a cell            normal  positive   1e-9     1e-8     1e-7     1e-6

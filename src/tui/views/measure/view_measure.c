@@ -1,4 +1,4 @@
-// measure: what was timed, what is estimated, what is claimed, each marked as what it is.
+// measure: timed, estimated and claimed numbers, each marked as such.
 //
 //   LADDER A|B SWEEP HISTORY CLAIMS TUNE ERRORS  m here p comp r rec e est c claim
 //

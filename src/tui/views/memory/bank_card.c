@@ -98,7 +98,7 @@ static int draw_wavefront(const Card *card, int at, const BankRow *row) {
   return at + 2;
 }
 
-// As many wavefronts of the phase as fit into `room` rows, and how many more there are.
+// The wavefronts of the phase that fit into `room` rows, and the number of the others.
 static int draw_phase(const Card *card, int at, int room, int phase) {
   const BankPhase *p = &card->map->phases[phase];
   bool all = phase_rows(card->map, phase) <= room;

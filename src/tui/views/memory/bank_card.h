@@ -19,19 +19,19 @@ enum { CARD_COLS = 35, CARD_PREFIX = 3, CARD_TABLE_COLS = 14 };
 int card_draw(Canvas *canvas, Rect in, const BankMap *map, int phase);
 // The rows it would use if there were room for all of it, the ruler included.
 int card_rows(const BankMap *map, int phase);
-// Whether, of all phases drawn in so many rows, one becomes a line of counts.
+// Whether a phase becomes a line of counts when all phases are drawn in `rows` rows.
 bool card_folds(const BankMap *map, int rows);
-// Whether a word is shared: below its lane stands how many more share it.
+// Whether a word is shared: below its lane stands the number of others that share it.
 bool card_shares(const BankMap *map);
 
-// One line of 32 columns, "×8──": how many words of each bank the phase needs, so how many
+// One line of 32 columns, "×8──": the number of words of each bank that the phase needs, and so its
 // wavefronts.
 void card_draw_counts(Canvas *canvas, Rect in, int row, int col, const BankPhase *phase);
 
 // Lanes × banks: which lane asks which bank; a cell wears the lowest lane that asks for the same.
 void card_draw_lanes(Canvas *canvas, Rect in, const BankMap *map, const int64_t addr[BANK_LANES],
                      int phase);
-// "lane  address  bank" in as many columns as fit.
+// "lane  address  bank" in the columns that fit.
 void card_draw_table(Canvas *canvas, Rect in, const BankMap *map, const int64_t addr[BANK_LANES]);
 
 // The rows that the table takes in `cols` columns, its head included.

@@ -35,7 +35,7 @@ static void draw_title(Canvas *canvas, Rect in, const GlobalSite *site, const ch
     canvas_printf(canvas, in, 1, col, STYLE_TEXT, ", ideal %d", count->lines_ideal);
 }
 
-// Lists the place of each lane's bytes in the matrix, in as many columns as fit.
+// Lists the place of each lane's bytes in the matrix, in the columns that fit.
 static void draw_places(Canvas *canvas, Rect in, const GlobalSite *site) {
   enum { COLS = 16 };
   int columns = in.cols / COLS;

@@ -1,5 +1,5 @@
-// The CTAs of a cluster side by side: what each fetches and for whom, whose mbarrier counts it, who
-// asks for products, and what that makes of a byte.
+// The CTAs of a cluster side by side: the fetches of each and their receivers, the mbarriers that
+// count them, the CTA that asks for products, and the effect on a byte.
 //
 // Above them the tile: rows of A down, columns of stored B to the right, each with the CTA that
 // fetches them, and in the cells the CTA that writes that part of C.
@@ -21,7 +21,7 @@ static int ranks_shown(Rect in, const OnChip *chip) {
 
 // ---- the tile -----------------------------------------------------------------------------------
 
-// Ranks whose slices of an operand are not those of one before; how many.
+// Ranks with a slice of the operand that no rank before them has; returns their number.
 static int parts_of(const OnChip *chip, int operand, int out[CLUSTER_MAX]) {
   int n = 0;
   for (int r = 0; r < chip->n_ranks; r++) {
@@ -48,7 +48,7 @@ static const char *slice_text(char out[CHIP_TEXT], const char *across, const OnC
 
 static bool meet(int64_t a, int64_t n, int64_t b, int64_t m) { return a < b + m && b < a + n; }
 
-// The CTA whose part of C the rows of one slice and the columns of another make; -1: nobody's.
+// The CTA that has the part of C in the rows of one slice and the columns of another; -1: none.
 static int writer_of(const OnChip *chip, const ChipSlice *a, const ChipSlice *b) {
   for (int r = 0; r < chip->n_ranks; r++)
     if (meet(chip->rank[r].m, chip->tile_m, a->first, a->n) &&

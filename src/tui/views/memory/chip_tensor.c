@@ -42,8 +42,8 @@ static void draw_axis(Canvas *canvas, Rect row, int cells) {
                   i * TENSOR_COLUMNS / MARKS);
 }
 
-// A cell of the sums' row (quarter -1), or of 32 lanes: who has it; nobody's are dots, and what is
-// allocated for nobody are dashes.
+// A cell of the sums' row (quarter -1), or of 32 lanes: the owner. Free cells are dots, and cells
+// that are allocated without an owner are dashes.
 static void draw_cell(Canvas *canvas, Rect row, int col, const ChipTensor *tensor, int column,
                       int quarter) {
   const int at = range_at(tensor, column);

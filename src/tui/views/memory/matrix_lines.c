@@ -75,7 +75,7 @@ static void draw_lane(Canvas *canvas, Rect in, int at, const MatrixLines *lines,
     draw_chunk(canvas, in, at, label + chunk * CHUNK_COLS, lines, lane, line + chunk * CHUNK);
 }
 
-// How many words each bank is asked for.
+// The number of words that each bank is asked for.
 static void draw_words(Canvas *canvas, Rect in, int at, const MatrixLines *lines, int matrix,
                        int label) {
   canvas_text(canvas, in, at, 0, STYLE_DIM, label == LONG_LABEL ? "words" : "w");

@@ -60,8 +60,8 @@ int slab_cols(const Site *site) {
   return HEAD_COLS + (int)site->slab->stride[site->slab->rank - 2];
 }
 
-// The first of `n` rows or columns to show in `room`: none are left out before what is touched
-// unless it would be out of sight.
+// The first of `n` rows or columns to show in `room`: 0, unless the first touched one would be out
+// of sight.
 static int64_t first_shown(int64_t touched, int64_t n, int64_t room) {
   if (n <= room || touched < room) return 0;
   return min64(touched, n - room);

@@ -50,7 +50,7 @@ void swizzle_init(void *state);
 void swizzle_done(void *state);
 
 void swizzle_follow(Swizzle *work, struct Session *session);
-// The next of the slabs that no lane addresses; behind the last one that of the chosen access.
+// The next of the slabs that no lane addresses; behind the last one the chosen access's slab.
 void swizzle_next_described(Swizzle *work, const struct Session *session);
 void swizzle_try(Swizzle *work, const char *text);
 void swizzle_solve(Swizzle *work);
@@ -83,13 +83,12 @@ SlabPicture slab_picture_of_layout(Arena *arena, const Layout *layout);
 
 enum { SLAB_PICTURE_LABEL = 5, SLAB_PICTURE_COLS = SLAB_PICTURE_LABEL + BANK_COUNT };
 
-// A line of the picture is 128 bytes of the slab in the order of its elements; a cell is a word and
-// says the bank in which it lies, lit where the phase asks for it: lit cells that say the
-// same bank in different places are the conflict. Returns how many lines that the phase touches had
-// no room.
+// A line of the picture is 128 bytes of the slab in the order of its elements. A cell is a word and
+// says its bank, lit where the phase asks for it: lit cells that say the same bank in different
+// places are the conflict. Returns the number of lines that the phase touches and that had no room.
 int slab_picture_draw_banks(Canvas *canvas, Rect in, const SlabPicture *picture);
 // A line of the picture is a line of shared memory; a cell is a 16-byte chunk and says which row
-// and chunk of the slab lies there. What is asked for stands in brackets.
+// and chunk of the slab lies there. The chunks asked for stand in brackets.
 int slab_picture_draw_lines(Canvas *canvas, Rect in, const SlabPicture *picture);
 
 // The matrix of a linear layout: rows are bits of the offset, columns of the index.

@@ -118,7 +118,7 @@ bool opened_run_start(OpenedRun *run) {
   run->going = run->n_words > 0 && process_start(&run->process, argv, &options);
   snprintf(run->stage, sizeof run->stage, "starting");
   if (!run->going) return false;
-  close(run->process.in);  // nobody types into it
+  close(run->process.in);  // it gets no input
   run->process.in = -1;
   return true;
 }

@@ -72,7 +72,7 @@ static bool share(const Names *a, const Names *b) {
   return false;
 }
 
-// "mov.b32 %r9, %r4;": who holds a value hands it on.
+// "mov.b32 %r9, %r4;": a register that holds a value hands it on.
 static void follow_move(Names *held, const char *op) {
   const char *comma = strchr(op, ',');
   if (!str_starts(op, "mov.") || !comma || held->n == REGISTERS_MAX) return;

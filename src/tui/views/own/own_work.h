@@ -125,8 +125,8 @@ void own_work_close(void *state);
 
 // Whether a document asks for something; what was known before stays.
 bool own_work_ask(OwnWork *work, const char *json, size_t n);
-// Whether one of several kernels or launches is to be chosen: so many, each with a text, and the
-// words that open the chosen one; how many words.
+// Whether one of several kernels or launches is to be chosen: their number, a text for each, and
+// the words that open the chosen one; returns the number of words.
 bool own_chooses(const OwnWork *work);
 int own_choices(const OwnWork *work);
 const char *own_choice_text(const OwnWork *work, int i);

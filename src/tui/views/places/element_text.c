@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// The operand whose name is one letter.
+// The operand with a name of one letter.
 static bool named_by(char letter, const char *const names[ATOM_OPERANDS], AtomOperand *operand) {
   for (int o = 0; o < ATOM_OPERANDS; o++)
     if (names[o][0] == toupper((unsigned char)letter) && !names[o][1]) {

@@ -208,7 +208,7 @@ static void draw_margins(Canvas *canvas, Rect in, const GridHalf *half, const Sh
   }
 }
 
-// A place to click for every tile, or for as many of them as there are places.
+// A place to click for every tile, or for the tiles that have a place.
 static void mark_spots(Canvas *canvas, Rect body, const GridHalf *half, const Shape *shape,
                        int64_t split) {
   int64_t across = ceil_div(body.cols, shape->col.wide);
@@ -240,7 +240,7 @@ static void draw_layer(Canvas *canvas, Rect in, const GridHalf *half, const Shap
   mark_spots(canvas, body, half, shape, split);
 }
 
-// How many parts of K stand side by side, and in how many rows.
+// The number of parts of K side by side, and the number of their rows.
 typedef struct Layers {
   int down, across;
   Shape shape;
@@ -267,7 +267,7 @@ static Layers plan_layers(const Grid *grid, Rect in, int down, int across) {
   return plan;
 }
 
-// All parts if they can be shown, and then as large as they can be; else as many as fit.
+// All parts if they can be shown, and then as large as they can be; else the ones that fit.
 static Layers best_plan(const Grid *grid, Rect in) {
   int64_t n = grid->overview.splits, most = 1;
   Layers best = plan_layers(grid, in, 1, 1);

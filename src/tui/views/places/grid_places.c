@@ -43,7 +43,7 @@ void grid_draw_merge(Canvas *canvas, Rect *in, const GridHalf *half) {
 
 // ---- the map ------------------------------------------------------------------------------------
 
-// "a8 b16 …", in as many rows as it takes; returns them.
+// "a8 b16 …", in the rows that it takes; returns them.
 static int draw_chips(Canvas *canvas, Rect in, const ChipMap *map) {
   enum { CHIP_COLS = 4 };
   int row = 0, col = 0;

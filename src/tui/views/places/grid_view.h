@@ -50,8 +50,8 @@ void grid_picture_draw(Canvas *canvas, Rect in, const GridHalf *half);
 // ---- grid_facts.c -------------------------------------------------------------------------------
 // The facts that the grid view tells of one side, in lines and as data.
 
-// How many CTAs and of which tiles. Two rows where there are so many: the clusters go to the second
-// one where the first is full.
+// The number of CTAs and their tiles. Two rows for many of them: the clusters go to the second one
+// where the first is full.
 void grid_facts_head(Canvas *canvas, Rect in, const Grid *grid);
 
 // The lines under or beside the picture, the ones that matter most first.
@@ -76,6 +76,6 @@ void grid_draw_merge(Canvas *canvas, Rect *in, const GridHalf *half);
 // Whose map it is, and what every place has; the sentence is cut where there is no room.
 void grid_draw_places(Canvas *canvas, Rect in, const GridHalf *half);
 
-// A GridHalf whose kernel has a map of the chip.
+// A GridHalf with a kernel that has a map of the chip.
 bool grid_half_has_map(const GridHalf *half);
 extern const Form grid_places_form;

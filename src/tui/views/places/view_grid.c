@@ -228,7 +228,7 @@ static void draw_wave_list(Canvas *canvas, Rect in, const GridHalf *half) {
   }
 }
 
-// The same in a line: as many as fit.
+// The same in a line: the ones that fit.
 static void draw_wave_line(Canvas *canvas, Rect row, const GridHalf *half) {
   enum { WAVE_COLS = 4, WORD_COLS = 6 };
   const int64_t n = half->grid->n_waves;

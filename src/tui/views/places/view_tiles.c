@@ -147,7 +147,7 @@ static void draw_path(Canvas *canvas, Rect row, const TilesHalf *half) {
   draw_extents(canvas, row, col, &half->side->region[half->level]);
 }
 
-// As many lines for each operand as there are rows: four, two, or one.
+// The lines for each operand that the rows allow: four, two, or one.
 static void draw_text_below(Canvas *canvas, Rect in, const TilesHalf *half) {
   int each = in.rows / 3;
   for (int o = 0; o < 3; o++) {

@@ -120,7 +120,7 @@ static int knobs_of(const Layout *layout, int class, KnobId out[KNOB_COUNT]) {
   return n;
 }
 
-// How many of the knobs from `at` on stand in one row: two when both are short.
+// The number of knobs from `at` on that stand in one row: two when both are short.
 static int knobs_in_row(const Layout *layout, const KnobId *knob, int at, int n) {
   if (at + 1 >= n) return 1;
   int cols = utf8_columns(layout->text[knob[at]]) + 1 + utf8_columns(layout->text[knob[at + 1]]);
@@ -186,8 +186,8 @@ static void flow_knobs(Layout *layout, int class, int begin, bool again) {
   }
 }
 
-// Places the knobs that are left, as many in a row as fit: those of the problem that were touched,
-// and those that belong to no row.
+// Places the knobs that are left, the ones that fit in a row: knobs of the problem that were
+// touched, and knobs that belong to no row.
 static void flow_rest(Layout *layout, const char *label, bool problem, int cols) {
   int col = 0, row = -1;
   for (int i = 0; i < KNOB_COUNT; i++) {

@@ -1,7 +1,7 @@
-// The card of the selected access: the punch card or the sectors, and why it costs what it costs.
+// The card of the selected access: the punch card or the sectors, and the reason of its cost.
 //
 // An access to shared memory has its 32 banks, one of global memory its lines and sectors; where
-// there is no access, a sentence says who writes and reads the slabs instead.
+// there is no access, a sentence names the unit that writes and reads the slabs instead.
 #include <stdio.h>
 #include <string.h>
 
@@ -65,7 +65,7 @@ static void draw_card_head(Canvas *canvas, Rect in, const Session *session, cons
     canvas_printf(canvas, in, 1, col, STYLE_TEXT, ", ideal %d", site->count.ideal);
 }
 
-// Without slabs, why they would pay; with slabs that no lane touches, who does.
+// Without slabs, why they would pay; with slabs that no lane touches, the unit that does.
 static void draw_no_site(Canvas *canvas, Rect in, const Session *session) {
   const Program *program = session_model(session)->program;
   bool slabs = program_buffer(program, ROLE_SLAB_A) || program_buffer(program, ROLE_SLAB_B);

@@ -111,7 +111,7 @@ static const char *limit_said(Arena *arena, const Session *session, bool brief) 
   return unit_said(arena, session, &limits, brief);
 }
 
-// The conflict that costs most; NULL: nobody conflicts.
+// The conflict that costs most; NULL: there is no conflict.
 static const Site *worst_site(const Model *model) {
   const Site *worst = NULL;
   for (int i = 0; i < model->n_sites; i++) {

@@ -25,9 +25,9 @@ typedef struct Clocks {
   bool shown;
 } Clocks;
 
-// The numbers to hold the present ones against: those before the last change, or A's. Estimates
-// stand beside estimates and counts beside counts; where the compiler has counted only what is
-// there now, what depends on registers has no "before".
+// The numbers to compare the present ones with: the numbers before the last change, or A's.
+// Estimates stand beside estimates and counts beside counts. Where the compiler has counted only
+// the present state, numbers that depend on registers have no "before".
 static PictureNumbers before_of(const Session *session) {
   const Picture *picture = session->doc.now.picture, *a = session->doc.then.picture;
   PictureNumbers now = picture_numbers(picture->model), old = picture->before;
@@ -104,7 +104,7 @@ static int unknown_cols(const Clocks *clocks, int n) {
   return cols;
 }
 
-// " · mma ?": what nobody states may be the limit after all.
+// " · mma ?": a unit without a stated number may be the limit after all.
 static int draw_unknown(Canvas *canvas, Rect in, int col, const Clocks *clocks, int n) {
   for (int i = 0; i < n; i++) {
     int need = (int)strlen(clocks[i].name) + 5;
@@ -173,7 +173,7 @@ static void draw_roles(Canvas *canvas, Rect in, int col, const Resources *now) {
 
 static bool limited_by_registers(const Resources *r) { return str_equal(r->limiter, "registers"); }
 
-// "125 registers, 8 B spilled", "~124 registers": the sign says that nobody has counted.
+// "125 registers, 8 B spilled", "~124 registers": the sign says that no compiler has counted.
 static int draw_registers(Canvas *canvas, Rect in, int col, const Session *session,
                           const Resources *old, const Resources *now) {
   Counted counted = results_counted(&session->background.results, &session->doc.now.pictured);

@@ -117,7 +117,7 @@ static const struct {
 enum { SPILLED = 1 };
 enum { COSTS = sizeof costs / sizeof *costs, FEW_COSTS = 3, COSTS_MIN = 72, ALL_COSTS_MIN = 104 };
 
-// How many of them there is room for; none where there is no compiler.
+// The number of them that there is room for; none where there is no compiler.
 static int n_costs(const PlacesWork *work, int cols) {
   if (!work->can_compile || cols < COSTS_MIN) return 0;
   return cols < ALL_COSTS_MIN ? FEW_COSTS : COSTS;

@@ -39,7 +39,7 @@ typedef struct SourceLine {
   ClockBankPair bank_pair;  // of a conflict
   const SassInst *inst;     // of SASS whose machine code has come; NULL
   const SassCode *code;     // of its kernel
-  int n_folded;             // the row stands for so many lines; it has no text of its own
+  int n_folded;             // the row stands for this many lines; it has no text of its own
 } SourceLine;
 
 typedef struct OpcodeRow {
@@ -176,7 +176,7 @@ void source_draw_text(Canvas *canvas, Rect row, int col, const SourceLine *line,
 
 // ---- counts (source_counts.c) -------------------------------------------------------------------
 
-// B alone, or A above B; how many rows that took.
+// B alone, or A above B; returns the number of rows that it took.
 int source_draw_ribbons(Canvas *canvas, Rect in, const Source *source);
 int source_draw_register_banks(Canvas *canvas, Rect in, const Source *source);
 void source_draw_opcodes(Canvas *canvas, Rect in, const Source *source);

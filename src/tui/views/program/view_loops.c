@@ -145,7 +145,7 @@ static bool list_cuda_diff(Session *session, Loops *loops, const Program *before
   return true;
 }
 
-// The program to compare with: A, or the rung before, whose model is built into `then` on demand.
+// The program to compare with: A, or the rung before; `then` gets its model on demand.
 static const Program *other_program(Session *session) {
   if (session->doc.comparing) return session->doc.then.picture->model->program;
   const Schedule *schedule = &session_rung(session)->schedule;

@@ -81,7 +81,7 @@ static void draw_line(Canvas *canvas, Rect row, const Checklist *list, int i, bo
   draw_number(canvas, row, right + NUMBER_COLS, list->place[i].cuda);
 }
 
-// Rows of the picture: a heading in front of each part's lines; -1 - part is that of a heading.
+// Rows of the picture: a heading in front of each part's lines; -1 - part stands for a heading.
 static int rows_of(const Checklist *list, int row[SKELETON_LINES_MAX + SKELETON_PARTS]) {
   int n = 0, part = -1;
   for (int i = 0; i < list->skeleton->n; i++) {

@@ -39,7 +39,7 @@ static int draw_head(Canvas *canvas, Rect in, const PipelineOwn *own, int64_t cl
   return col;
 }
 
-// As many lanes as there is room for, those around the cursor's.
+// The lanes that there is room for, around the cursor's lane.
 static void draw_lanes(Canvas *canvas, Rect in, const PipelineOwn *own, const Lanes *lanes,
                        PipelineSpan span) {
   if (lanes->title) {

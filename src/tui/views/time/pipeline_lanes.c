@@ -77,7 +77,7 @@ static Lane *add(Lanes *lanes, Lane *list, Lane lane) {
   return &list[lanes->n++];
 }
 
-// Shared memory has one pipe for what is read and what is written.
+// Shared memory has one pipe for reads and writes.
 static void add_units(Arena *arena, Lanes *lanes, Lane *list, int rank) {
   const struct {
     const char *name;

@@ -1,6 +1,6 @@
 // One question at a time goes to the thread, copied first. The search asks every few hundred states
-// whether it goes on (SearchOptions.goes_on): there it says how many it has seen, and hears that it
-// has been given up, so that a later question waits for some milliseconds at most.
+// whether it goes on (SearchOptions.goes_on). There it gives the number of states so far, and hears
+// whether it was given up, so that a later question waits for some milliseconds at most.
 #include "tui/views/time/pipeline.h"
 
 #include <stdatomic.h>

@@ -230,7 +230,7 @@ static void name_gap(const TimelineEvent *e, bool in_full, char out[GAP_NAME_MAX
     snprintf(out, GAP_NAME_MAX, "%s", waited_for(e));
 }
 
-// In the middle of a gap that has room for it; where nobody comes back, in full.
+// In the middle of a gap that has room for it; in full where the wait never ends.
 static void draw_gap(Canvas *canvas, Rect in, const TimelineEvent *e, PipelineSpan span) {
   char name[GAP_NAME_MAX];
   int first, last;

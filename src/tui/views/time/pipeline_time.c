@@ -131,7 +131,7 @@ static bool goes_with(const Told *told, int first, int i) {
          same_doing(told->event[first], told->event[i]);
 }
 
-// "consumer 0-1, 3": the warps of a role that do what those of lane `first` do; whether they are
+// "consumer 0-1, 3": the warps of a role that do the same as lane `first`; returns whether they are
 // several. They are told of then.
 static bool say_who(Str *out, const Told *told, int first) {
   const PipelineOwn *own = told->own;

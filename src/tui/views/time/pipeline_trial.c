@@ -93,7 +93,7 @@ typedef struct TrialProblem {
   int grid;
 } TrialProblem;
 
-// Tiles for one block, one after the other; so many, though they take long.
+// Tiles for one block, one after the other; `turns` of them, though they take long.
 static TrialProblem some_tiles(Arena *arena, const Question *asked, int64_t turns) {
   const Schedule few =
       schedule_reduce_to_turns(arena, &asked->targets, &asked->schedule, turns, TRIAL_WORK);

@@ -26,7 +26,7 @@ const TimelineEvent *pipeline_event(const PipelineOwn *own) {
 
 // ---- preparing ----------------------------------------------------------------------------------
 
-// The event to look at: what is wrong with a broken program, else a multiplication.
+// The event to look at: the fault of a broken program, else a multiplication.
 static bool is_worth_it(const PipelineOwn *own, const TimelineEvent *e) {
   const PipelineVerdict *verdict = &own->verdict;
   if (!verdict->name) return e->kind == TIMELINE_MULTIPLY;
@@ -98,7 +98,7 @@ static ViewWait pipeline_waits(const Session *session) {
   return own->plays ? VIEW_WATCHES : VIEW_WAITS_NOT;
 }
 
-// A finding may be about a statement: the cursor goes there where nobody has moved it meanwhile.
+// A finding may be about a statement: the cursor goes there unless the user has moved it meanwhile.
 static bool pipeline_poll(Session *session) {
   PipelineOwn *own = own_of(session);
   const bool orders = pipeline_proof_poll(own);

@@ -5,7 +5,8 @@
 //   warp 0  FFFFFFFFFFFFFFFFFFFFFFFF--------FFFFFFFFssssssssssssssssssss
 //   warp 4  ------------------------FFFFFFFF--------FFFFrFFFFrFFFFLFFFFF
 //
-// A capital letter issues an instruction of that class; what a warp waits for is a small one.
+// A capital letter issues an instruction of that class; a small one names the thing a warp waits
+// for.
 #include <string.h>
 
 #include "base/str.h"

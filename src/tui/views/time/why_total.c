@@ -136,7 +136,7 @@ static int legend_cols(const ClockPart *part, int n, bool shares) {
   return cols;
 }
 
-// Whole entries, as many as there is room for; shares where all of them have room.
+// Whole entries, the ones that there is room for; shares where all of them have room.
 static void draw_legend(Canvas *canvas, Rect row, const ClockPart *part, int n) {
   const bool shares = legend_cols(part, n, true) <= row.cols;
   for (int i = 0, col = 1; i < n; i++) {

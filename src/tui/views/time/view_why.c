@@ -42,7 +42,7 @@ static const char *missing_text(const Session *session, const Compiled *compiled
                              "old. `gemmview doctor` tells what was found.";
 }
 
-// What stands in has the total of every other view: by the session's fits, and not by the
+// A stand-in has the total of every other view: by the session's fits, and not by the
 // registers that a compiler found.
 static const ClockAnswer *with_stand_in(const Session *session, const ClockAnswer *loops) {
   const Model *model = session->doc.now.picture->estimate;

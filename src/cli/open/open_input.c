@@ -19,7 +19,6 @@
 #include "ptx/module/signature.h"
 
 enum { STREAM_BYTES = 1 << 16, FILE_BYTES_MAX = 256 << 20 };
-enum { MAP_BYTES = 128 };
 
 // "example:sums.ptx" is one of the files that the program brings along.
 bool open_is_example(const char *path) { return str_starts(path, "example:"); }
@@ -318,7 +317,7 @@ static const PtxParamType *element_type(const ArgGiver *g, const TmaBox *box) {
 }
 
 // tma:shape=512x256,box=64x64,swizzle=128B,type=f16: a tensor of its own, random, and its map.
-static bool read_tensor(ArgGiver *g, const char *arg, unsigned char map[MAP_BYTES]) {
+static bool read_tensor(ArgGiver *g, const char *arg, unsigned char map[PTX_MAP_BYTES]) {
   TmaBox box;
   if (!tma_box_parse(g->arena, arg + 4, &box, g->diags) || !tma_box_check(&box, g->diags))
     return false;
@@ -340,8 +339,8 @@ static bool read_tensor(ArgGiver *g, const char *arg, unsigned char map[MAP_BYTE
 }
 
 static void give_tensor(ArgGiver *g, const char *arg) {
-  unsigned char map[MAP_BYTES];
-  if (g->kernel->params[g->index].bytes != MAP_BYTES)
+  unsigned char map[PTX_MAP_BYTES];
+  if (g->kernel->params[g->index].bytes != PTX_MAP_BYTES)
     say(g, arg, "a tensor map, but the parameter does not have 128 bytes");
   else if (read_tensor(g, arg, map))
     ptx_machine_param(g->machine, g->index, map, sizeof map);
@@ -349,9 +348,9 @@ static void give_tensor(ArgGiver *g, const char *arg) {
 
 // mem:tma:shape=…: a map that lies in memory.
 static bool read_map_in_memory(ArgGiver *g, const char *arg, uint64_t *address) {
-  unsigned char map[MAP_BYTES];
+  unsigned char map[PTX_MAP_BYTES];
   if (!read_tensor(g, arg + 4, map)) return false;
-  *address = give_buffer(g, MAP_BYTES, map, PTX_CONTENT_GIVEN);
+  *address = give_buffer(g, PTX_MAP_BYTES, map, PTX_CONTENT_GIVEN);
   return true;
 }
 
@@ -385,7 +384,8 @@ static bool put_piece(ArgGiver *g, const char *piece, unsigned char *bytes, int6
   const char *value = end + 1;
   uint64_t bits = 0;
   int64_t size = 4;
-  if (str_starts(value, "tma:")) return n - at >= MAP_BYTES && read_tensor(g, value, bytes + at);
+  if (str_starts(value, "tma:"))
+    return n - at >= PTX_MAP_BYTES && read_tensor(g, value, bytes + at);
   if (str_starts(value, "mem:") || str_starts(value, "same:")) {
     if (!read_pointer(g, value, &bits)) return false;
     size = 8;

@@ -170,7 +170,9 @@ static pid_t start(Arena *arena, const RecordRequest *request, const char *folde
   if (request->aside) dup2(STDERR_FILENO, STDOUT_FILENO);
   execvp(request->argv[0], request->argv);
   const int why = errno;
-  _exit(write(trouble[1], &why, sizeof why) == sizeof why ? NOT_STARTED : NOT_STARTED - 1);
+  const ssize_t ignored = write(trouble[1], &why, sizeof why);
+  (void)ignored;
+  _exit(NOT_STARTED);
 }
 
 // 0: the program runs; else why it does not.

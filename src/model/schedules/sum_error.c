@@ -179,22 +179,24 @@ void sum_tally_add(Arena *scratch, SumTally *tally, const Schedule *schedule, Su
   simulate(scratch, tally, &how, data, cells);
 }
 
-void sum_tally_add_fma(Arena *scratch, SumTally *tally, const Schedule *schedule, SumData data,
-                       int cells) {
-  const Summing how = by_fma(schedule);
-  simulate(scratch, tally, &how, data, cells);
-}
-
-SumError sum_error_of_fma(Arena *scratch, const Schedule *schedule, SumData data, int cells) {
-  SumTally tally = {0};
-  sum_tally_add_fma(scratch, &tally, schedule, data, cells);
-  return sum_tally_error(&tally);
-}
-
 SumError sum_error(Arena *scratch, const Schedule *schedule, SumData data, int cells) {
   SumTally tally = {0};
   sum_tally_add(scratch, &tally, schedule, data, cells);
   return sum_tally_error(&tally);
+}
+
+Schedule sum_by_fma(const Schedule *schedule) {
+  Schedule plain = schedule_plain();
+  plain.value[KNOB_M] = schedule->value[KNOB_M];
+  plain.value[KNOB_N] = schedule->value[KNOB_N];
+  plain.value[KNOB_K] = schedule->value[KNOB_K];
+  memcpy(plain.target, schedule->target, sizeof plain.target);
+  return plain;
+}
+
+SumError sum_error_of_fma(Arena *scratch, const Schedule *schedule, SumData data, int cells) {
+  const Schedule plain = sum_by_fma(schedule);
+  return sum_error(scratch, &plain, data, cells);
 }
 
 SumErrors sum_errors(Arena *scratch, const Schedule *schedule) {

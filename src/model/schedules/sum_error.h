@@ -42,10 +42,9 @@ typedef struct SumTally {
 } SumTally;
 
 bool sum_error_is_known(const Schedule *schedule);
+Schedule sum_by_fma(const Schedule *schedule);  // the same problem by plain fp32 multiply-adds
 void sum_tally_add(Arena *scratch, SumTally *tally, const Schedule *schedule, SumData data,
                    int cells);
-void sum_tally_add_fma(Arena *scratch, SumTally *tally, const Schedule *schedule, SumData data,
-                       int cells);
 SumError sum_tally_error(const SumTally *tally);  // of no cell: not known
 
 enum { SUM_CELLS_TOLD = 128 };  // of each figure that is printed

@@ -258,12 +258,16 @@ bool atom_has_n(const Atom *row, int n) {
   return n >= row->n_step && n <= 256 && n % (sparse ? INTEGER_STEP : row->n_step) == 0;
 }
 
+void atom_name_with_n(char *out, size_t bytes, const char *name, int m, int n) {
+  const int family = (int)strcspn(name, "._");
+  snprintf(out, bytes, "%.*s%cm%dn%d%s", family, name, name[family], m, n,
+           strchr(name + family + 1, 'k'));
+}
+
 void atom_set_n(Atom *atom, int n) {
   char before[sizeof atom->name];
   snprintf(before, sizeof before, "%s", atom->name);
-  const int family = (int)strcspn(before, ".");
-  snprintf(atom->name, sizeof atom->name, "%.*s.m%dn%d%.12s", family, before, atom->m, n,
-           strchr(before + family + 1, 'k'));
+  atom_name_with_n(atom->name, sizeof atom->name, before, atom->m, n);
   atom->n = n;
 }
 

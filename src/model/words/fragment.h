@@ -77,8 +77,10 @@ bool atom_parse(const char *text, Atom *out, Diags *diags);
 const char *atom_of_cute(Arena *arena, const char *text);
 const Atom *atom_find_knob(const char *value);  // "mma_m16n8k16_f16"; NULL: no row has it
 bool atom_has_n(const Atom *row, int n);        // a row with n_step comes with this N
-void atom_set_n(Atom *atom, int n);             // of a row with n_step, a multiple of it
-void atom_set_f16_acc(Atom *atom);              // of a row with f16_acc
+// A name of an atom, by dots or underscores, with n columns: wgmma_m64n128k16_bf16.
+void atom_name_with_n(char *out, size_t bytes, const char *name, int m, int n);
+void atom_set_n(Atom *atom, int n);  // of a row with n_step, a multiple of it
+void atom_set_f16_acc(Atom *atom);   // of a row with f16_acc
 // The same atom as programs and their buffers have it, which count bytes where elements are
 // smaller: m16n8k64 of 4-bit elements is 16 x 8 x 32 bytes of two.
 void atom_in_units(Atom *atom);

@@ -1,7 +1,5 @@
 // Values of knobs as a screen shows them: "A+B" for STAGE=11, and an atom with the N that it has,
 // "wgmma_m64n128k16_bf16" for ATOM_KIND=wgmma_m64n256k16_bf16 with ATOM_N=128.
-#include <string.h>
-
 #include "model/words/fragment.h"
 #include "model/words/knob.h"
 
@@ -9,9 +7,9 @@ static const char *atom_said(Arena *arena, const Schedule *schedule, const char 
   const Atom *atom = atom_find_knob(text);
   const int n = (int)schedule->value[KNOB_ATOM_N];
   if (!atom || n == atom->n || !atom_has_n(atom, n)) return text;
-  const char *at = strstr(text, arena_printf(arena, "n%dk", atom->n));
-  if (!at) return text;
-  return arena_printf(arena, "%.*sn%d%s", (int)(at - text), text, n, strchr(at, 'k'));
+  char name[sizeof atom->name];
+  atom_name_with_n(name, sizeof name, text, atom->m, n);
+  return arena_strdup(arena, name);
 }
 
 const char *knob_value_said(Arena *arena, const Schedule *schedule, KnobId knob) {

@@ -102,6 +102,7 @@ uint64_t ptx_machine_filled(PtxMachine *m, const char *name, int64_t bytes, PtxF
 // Knowledge of a byte, in bits; one of an unknown value is written, too.
 enum { PTX_BYTE_WRITTEN = 1, PTX_BYTE_DATA = 2, PTX_BYTE_UNKNOWN = 4 };
 enum { PTX_PAGE_BYTES = 1 << 12 };
+enum { PTX_MAP_BYTES = 128 };       // a tensor map
 enum { PTX_NULL_BYTES = 1 << 16 };  // no memory lies below
 typedef struct PtxGiven {
   const char *name;
@@ -126,11 +127,11 @@ void ptx_machine_param_unknown(PtxMachine *m, int index);
 void ptx_machine_params(PtxMachine *m, const void *bytes, int64_t n);
 // Tells what the driver would encode as a tensor map of the box, which tma_box_check() has passed;
 // for a parameter, or for memory. False after a finding.
-bool ptx_machine_tensor(PtxMachine *m, const TmaBox *box, uint64_t address, unsigned char map[128],
-                        Diags *diags);
+bool ptx_machine_tensor(PtxMachine *m, const TmaBox *box, uint64_t address,
+                        unsigned char map[PTX_MAP_BYTES], Diags *diags);
 // The same for a map with 128 bytes that were encoded elsewhere.
 bool ptx_machine_map(PtxMachine *m, const TmaBox *box, uint64_t address,
-                     const unsigned char map[128], Diags *diags);
+                     const unsigned char map[PTX_MAP_BYTES], Diags *diags);
 void ptx_machine_watch(PtxMachine *m, PtxAccessSink *sink, void *self);
 // Told of every instruction behind it, with the lanes that carried it out. (PtxWarp: run.h.)
 struct PtxWarp;

@@ -23,8 +23,6 @@ void ptx_land_copies(PtxWarp *w, uint32_t lane);
 
 // ---- tensor maps: run_tensor.c, run_tensormap.c ------------------------------------------------
 
-enum { PTX_MAP_BYTES = 128 };
-
 struct PtxTensor {
   unsigned char map[PTX_MAP_BYTES];
   TmaBox box;

@@ -11,38 +11,38 @@
 #include "ptx/run/run_orders.h"
 #include "ptx/run/run_sync.h"
 
-enum { CHUNK = 16, MAP_BYTES = PTX_MAP_BYTES };
+enum { CHUNK = 16 };
 #define MAP_MAGIC UINT64_C(0x70616d726f736e74)
 
 bool ptx_machine_map(PtxMachine *m, const TmaBox *box, uint64_t address,
-                     const unsigned char map[MAP_BYTES], Diags *diags) {
+                     const unsigned char map[PTX_MAP_BYTES], Diags *diags) {
   const Layout *layout = tma_box_layout(m->arena, box, "tma", diags);
   if (!layout) return false;
   PtxTensor *tensor = ARENA_NEW(m->arena, PtxTensor);
   *tensor = (PtxTensor){.box = *box, .address = address, .layout = layout, .next = m->tensors};
-  memcpy(tensor->map, map, MAP_BYTES);
+  memcpy(tensor->map, map, PTX_MAP_BYTES);
   m->tensors = tensor;
   return true;
 }
 
 bool ptx_machine_tensor(PtxMachine *m, const TmaBox *box, uint64_t address,
-                        unsigned char map[MAP_BYTES], Diags *diags) {
+                        unsigned char map[PTX_MAP_BYTES], Diags *diags) {
   const uint64_t words[2] = {MAP_MAGIC, (uint64_t)++m->n_tensors};
-  memset(map, 0, MAP_BYTES);
+  memset(map, 0, PTX_MAP_BYTES);
   memcpy(map, words, sizeof words);
   return ptx_machine_map(m, box, address, map, diags);
 }
 
 const PtxTensor *ptx_tensor_of(const PtxMachine *m, const unsigned char *bytes) {
   for (const PtxTensor *t = m->tensors; t; t = t->next)
-    if (memcmp(t->map, bytes, MAP_BYTES) == 0) return t;
+    if (memcmp(t->map, bytes, PTX_MAP_BYTES) == 0) return t;
   return NULL;
 }
 
 static const PtxTensor *tensor_at(PtxMachine *m, PtxWarp *w, const PtxGroup *g, uint32_t lane) {
   PtxSpace space = PTX_SPACE_GENERIC;
   const uint64_t address = ptx_access_address(m, w, g, lane);
-  const PtxPlace place = ptx_place(m, ptx_thread(w, (int)lane), &space, address, MAP_BYTES);
+  const PtxPlace place = ptx_place(m, ptx_thread(w, (int)lane), &space, address, PTX_MAP_BYTES);
   const char *why = NULL;
   const PtxTensor *tensor = place.bytes ? ptx_tensor_of(m, place.bytes) : NULL;
   if (!tensor && place.bytes) tensor = ptx_made_tensor(m, place.bytes, &why);

@@ -55,7 +55,7 @@ char *measure_estimate_text(char *out, const Estimate *estimate);
 typedef struct SumRow {
   const char *name;   // "6xbf16, PROMOTE 2"
   Schedule schedule;  // with the row's knobs
-  bool is_fma, is_here;
+  bool is_here;
   SumTally tally[2];  // by SumData
 } SumRow;
 

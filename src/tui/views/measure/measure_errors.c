@@ -145,8 +145,7 @@ static bool idle(Session *session) {
 
 static void take(Session *session, int i) {
   const MeasureSums *sums = measure_sums_of(session);
-  if (!failed_check(session) && i < sums->n && !sums->row[i].is_fma)
-    session_go_state(session, &sums->row[i].schedule);
+  if (!failed_check(session) && i < sums->n) session_go_state(session, &sums->row[i].schedule);
 }
 
 const MeasurePicture measure_errors = {

@@ -98,13 +98,14 @@ void measure_sums_prepare(MeasureSums *sums, const Session *session) {
     add_splits(sums, here);
   else
     add_row(sums, here, name_of(sums->arena, here))->is_here = true;
-  if (schedule_atom_row(here)) add_row(sums, here, "fp32 multiply-adds")->is_fma = true;
+  const Schedule plain = sum_by_fma(here);
+  if (schedule_atom_row(here)) add_row(sums, &plain, name_of(sums->arena, &plain));
 }
 
 // ---- simulating ---------------------------------------------------------------------------------
 
 static int cells_of_a_step(const SumRow *row) {
-  const int64_t products = row->is_fma ? 1 : schedule_products(&row->schedule);
+  const int64_t products = schedule_products(&row->schedule);
   const int64_t cells = PRODUCTS_PER_STEP / (row->schedule.value[KNOB_K] * products);
   return cells < 1 ? 1 : cells > SUM_CELLS_TOLD ? SUM_CELLS_TOLD : (int)cells;
 }
@@ -113,8 +114,7 @@ static void simulate(MeasureSums *sums, SumRow *row, SumData data) {
   SumTally *tally = &row->tally[data];
   const int left = SUM_CELLS_TOLD - tally->cells, step = cells_of_a_step(row);
   arena_reset(sums->scratch);
-  (row->is_fma ? sum_tally_add_fma : sum_tally_add)(sums->scratch, tally, &row->schedule, data,
-                                                    step < left ? step : left);
+  sum_tally_add(sums->scratch, tally, &row->schedule, data, step < left ? step : left);
 }
 
 bool measure_sums_idle(MeasureSums *sums) {
@@ -168,7 +168,7 @@ static void say_split(Str *out, const Split32 *split) {
 static const char *words_of(Arena *arena, const SumRow *row) {
   const int64_t *v = row->schedule.value;
   Str out = str_new(arena);
-  if (row->is_fma || !schedule_atom_row(&row->schedule)) {
+  if (!schedule_atom_row(&row->schedule)) {
     str_add(&out,
             "fp32 multiply-adds, one after the other along K: each rounds its sum to nearest.");
     return out.text;

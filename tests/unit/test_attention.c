@@ -84,6 +84,8 @@ static const char *const states[] = {
     "HEADS=2,M=70,N=40,K=64,ATOM_N=48,WM=2,BUFFER_COUNT=2,MMA_GROUPS=1,ROLE_SCHEDULE=pingpong",
     ROLES
     "M=140,N=200,K=64,ATOM_N=64,WM=2,BUFFER_COUNT=2,MMA_GROUPS=1,ROLE_SCHEDULE=pingpong,CAUSAL=1",
+    ROLES "HEADS=2,M=190,N=110,K=64,ATOM_N=48,WM=3,BUFFER_COUNT=2,ROLE_SCHEDULE=pingpong",
+    ROLES "M=140,N=200,K=64,ATOM_N=64,WM=2,BUFFER_COUNT=2,ROLE_SCHEDULE=pingpong,CAUSAL=1",
     FUSED "M=70,N=130,K=64,WM=2,FM=2,FN=4,TMA=1,WARP_SPECIALIZE=1,BUFFER_COUNT=2,TARGET=h200",
 };
 enum { N_STATES = sizeof states / sizeof *states };
@@ -587,8 +589,6 @@ START_TEST(rules_say_why_not) {
       {ROLES "K=64,ATOM_N=32,BUFFER_COUNT=2,EAGER_KV=1", "attention_roles", "EAGER_KV=1"},
       {ROLES "K=64,ATOM_N=32,BUFFER_COUNT=2,MMA_GROUPS=1,ROLE_SCHEDULE=pingpong", "attention_roles",
        "WM=1"},
-      {ROLES "K=64,ATOM_N=32,BUFFER_COUNT=2,WM=2,ROLE_SCHEDULE=pingpong", "attention_roles",
-       "MMA_GROUPS=0"},
       {GROUP "K=64,ATOM_N=32,A_REGS=1", "queries_kept", "reads Q"},
       {FUSED "K=64,FN=4,FRAG_BUFFER=2,A_REGS=1", "queries_kept", "FRAG_BUFFER=2"},
       {FUSED "K=256,FM=2,FN=8,A_REGS=1", "attention_registers", "520 registers of Q"},

@@ -29,7 +29,7 @@ static void draw_attention_group(uint64_t *state, Schedule *schedule) {
     v[KNOB_EAGER_KV] = 0;
     v[KNOB_BUFFER_COUNT] = random_between(state, 2, 3);
     v[KNOB_MMA_GROUPS] = random_between(state, 0, 1);
-    v[KNOB_ROLE_SCHEDULE] = v[KNOB_MMA_GROUPS] && v[KNOB_WM] == 2 && random_between(state, 0, 1);
+    v[KNOB_ROLE_SCHEDULE] = v[KNOB_WM] == 2 && random_between(state, 0, 1);
   }
   v[KNOB_FRAG_BUFFER] = 1;
   v[KNOB_A_REGS] = 0;

@@ -16,13 +16,11 @@
 // moves the wait up in front of the powers, to rescale between them (nvcc 13.0, sm_90a), and
 // nothing is weighed under a product.
 //
-// ROLE_SCHEDULE=pingpong: a warpgroup asks for its products when the one before it has asked for
-// those of the same block, the first when the last one has asked for the block before. order[w] has
-// a phase for each block, which ends when all warps of warpgroup w have asked. So one weighs while
-// the products of the other are under way, instead of all asking and weighing at the same time.
+// ROLE_SCHEDULE=pingpong: warpgroups ask for both products of a block in turns (asking_turns.h).
 #include "model/ir/find_op.h"
 #include "model/ir/program.h"
 #include "model/ir/stmt.h"
+#include "model/passes/attention/asking_turns.h"
 #include "model/passes/passes.h"
 #include "model/words/fragment.h"
 
@@ -81,33 +79,6 @@ static Stmt *noted(Stmt *list, const char *note) {
   return list;
 }
 
-// ---- by turns -----------------------------------------------------------------------------------
-
-typedef struct Turns {
-  Stmt *begin, *end;  // around what a warpgroup asks for; NULL: they do not take turns
-} Turns;
-
-static Turns take_turns_asking(Program *program, const Stmt *walk, const Schedule *schedule) {
-  if (schedule->value[KNOB_ROLE_SCHEDULE] != ROLES_PINGPONG) return (Turns){NULL, NULL};
-  Arena *arena = program->arena;
-  const Product *scores = &program->product[0];
-  const Var *group = axis_digit(scores->axis[AXIS_M], TIER_WARP)->var;
-  const int64_t groups = group->extent;
-  Buffer *order = program_new_buffer(program, "order", SPACE_BARRIER, ROLE_ORDER, 1, &groups,
-                                     KNOB_ROLE_SCHEDULE);
-  Stmt *of_one_thread = kernel_block(program_main_kernel(program))->body;
-  tma_add_inits(of_one_thread,
-                tma_build_inits(program, order, atom_warps(scores->atom), KNOB_ROLE_SCHEDULE));
-  const Expr *own = ex_var(arena, group), *first = ex_lt(arena, own, ex_const(arena, 1));
-  const Expr *before = ex_mod(arena, ex_add_const(arena, own, groups - 1), groups);
-  const Expr *phase = ex_mod(arena, ex_add(arena, ex_var(arena, walk->var), first), 2);
-  Op wait = {.kind = OP_MBAR_WAIT, .dst = access1(order, before), .phase = phase};
-  Op arrive = {.kind = OP_MBAR_ARRIVE, .dst = access1(order, own)};
-  return (Turns){noted(stmt_op(program, KNOB_ROLE_SCHEDULE, wait),
-                       "the warpgroup before has asked for its products"),
-                 stmt_op(program, KNOB_ROLE_SCHEDULE, arrive)};
-}
-
 // ---- the loop -----------------------------------------------------------------------------------
 
 // O of the block before is there, and was summed with the maximum of that block.
@@ -117,7 +88,7 @@ static Stmt *take_over(Program *program, const Parts *parts) {
 }
 
 static Stmt *ask_for_both(Program *program, const Parts *parts, const Stmt *walk, const Expr *next,
-                          const Turns *turns) {
+                          const AskingTurns *turns) {
   Stmt *scores = of_block(program, parts->ask_scores, walk->var, next);
   if (turns->begin)
     stmt_insert(stmt_find_link(&scores, OP_WG_FENCE, ROLE_COUNT),
@@ -151,7 +122,7 @@ static Stmt *last_values(Program *program, const Parts *parts, const Stmt *walk,
 
 // One turn: O of a block of keys, and the scores of the next; `hide` hides keys there.
 static Stmt *turn_of(Program *program, const Parts *parts, const Stmt *walk, Var *next,
-                     const Turns *turns, const Stmt *hide) {
+                     const AskingTurns *turns, const Stmt *hide) {
   Arena *arena = program->arena;
   const Expr *block = ex_var(arena, next);
   Stmt *there = of_block(program, parts->scores_there, walk->var, block);
@@ -227,7 +198,7 @@ void overlap_products(Program *program, const Schedule *schedule) {
   Stmt *walk = program_slab_loop(program);
   if (walk->var->extent == 1) return;  // there is no next block
   Parts parts = take_apart(&walk->body);
-  const Turns turns = take_turns_asking(program, walk, schedule);
+  const AskingTurns turns = asking_turns(program, walk, schedule);
   const Expr *last = ex_add_const(program->arena, stmt_loop_end(program->arena, walk), -1);
   Var *next = program_var(program, "t_n", VAR_LET, walk->var->tier, walk->var->extent);
   Stmt **at = &kernel_inner(program_main_kernel(program))->body;

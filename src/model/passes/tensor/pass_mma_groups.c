@@ -21,6 +21,7 @@
 #include "model/ir/launch.h"
 #include "model/ir/program.h"
 #include "model/ir/stmt.h"
+#include "model/passes/attention/asking_turns.h"
 #include "model/passes/passes.h"
 #include "model/words/schedule_atom.h"
 
@@ -117,8 +118,11 @@ void pass_mma_groups(Program *program, Product *product, const Schedule *schedul
   Stmt *k_o = program_slab_loop(program), *wait = around_slab(program, product, k_o);
   begin_sums(program, product, k_o);
   if (program->n_products > 1) {
-    if (schedule->value[knob] && product != &program->product[0])
+    if (product == &program->product[0]) return;
+    if (schedule->value[knob])
       overlap_products(program, schedule);
+    else
+      ask_for_scores_in_turns(program, k_o, schedule);
     return;
   }
   if (schedule->value[knob]) leave_in_flight(program, k_o, wait);

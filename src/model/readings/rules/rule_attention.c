@@ -189,8 +189,6 @@ const char *rule_attention_roles_fault(const Facts *f) {
   if (value(f, KNOB_EAGER_KV))
     return "EAGER_KV=1 with WARP_SPECIALIZE=1: the producer runs ahead by itself";
   if (value(f, KNOB_ROLE_SCHEDULE) != ROLES_PINGPONG) return NULL;
-  if (value(f, KNOB_WM) < 2) return "ROLE_SCHEDULE=pingpong with WM=1: there is no other warpgroup";
-  return value(f, KNOB_MMA_GROUPS) ? NULL
-                                   : "ROLE_SCHEDULE=pingpong with MMA_GROUPS=0: a warpgroup asks "
-                                     "for one product at a time";
+  return value(f, KNOB_WM) < 2 ? "ROLE_SCHEDULE=pingpong with WM=1: there is no other warpgroup"
+                               : NULL;
 }

@@ -264,7 +264,7 @@ static void draw_barrier(Canvas *canvas, Rect row, const OnChip *chip, const Chi
     canvas_text(canvas, row, 0, at.tirx, STYLE_DIM, tirx);
 }
 
-enum { RING_LABEL = 8, RING_CELL = 4 };
+enum { RING_LABEL = 8, RING_CELL = 4, RING_ROWS = 5 };  // rows without the sentence below
 
 static void draw_row(Canvas *canvas, Rect row, const char *name, Style style) {
   canvas_text(canvas, row, 0, 1, style, name);
@@ -304,7 +304,7 @@ static void draw_ring(Canvas *canvas, Rect in, const OnChip *chip) {
            "; %s %s. A "
            "new mbarrier is in phase 0: a wait for phase 1 passes at once.",
            chip->n_slots, others, last == 1 ? "the other slot" : "other slots");
-  canvas_wrap(canvas, in, STYLE_NOTE, text);
+  if (canvas_wrap_rows(text, in.cols) <= in.rows) canvas_wrap(canvas, in, STYLE_NOTE, text);
 }
 
 static bool has_empty(const OnChip *chip) {
@@ -314,6 +314,12 @@ static bool has_empty(const OnChip *chip) {
 int chip_barriers_rows(const ChipSide *side) {
   if (!side->chip || !side->chip->n_barriers) return 2;
   return 2 + side->chip->n_barriers + (has_empty(side->chip) ? 8 : 0);
+}
+
+// The mbarriers, each on its line.
+int chip_barriers_least(const ChipSide *side) {
+  if (!side->chip || !side->chip->n_barriers) return 2;
+  return 1 + side->chip->n_barriers;
 }
 
 void chip_draw_barriers(Canvas *canvas, Rect in, const ChipSide *side) {
@@ -326,7 +332,7 @@ void chip_draw_barriers(Canvas *canvas, Rect in, const ChipSide *side) {
     return;
   }
   const BarrierColumns at = columns_of(in);
-  canvas_text(canvas, title, 0, at.count, STYLE_HEADER, "ends");
+  canvas_text(canvas, title, 0, at.count - 1, STYLE_HEADER, "needs");
   canvas_text(canvas, title, 0, at.from, STYLE_HEADER, "arrivals from");
   canvas_text(canvas, title, 0, at.waits, STYLE_HEADER, "waits");
   canvas_text(canvas, title, 0, at.phase, STYLE_HEADER, at.warps ? "first phase" : "first");
@@ -336,6 +342,7 @@ void chip_draw_barriers(Canvas *canvas, Rect in, const ChipSide *side) {
     canvas_text(canvas, title, 0, kind_column(at, chip), STYLE_HEADER, "an arrival means");
   for (int i = 0; i < chip->n_barriers; i++)
     draw_barrier(canvas, rect_take_top(&in, 1), chip, &chip->barrier[i]);
-  rect_take_top(&in, has_empty(chip));
-  if (has_empty(chip)) draw_ring(canvas, in, chip);
+  if (!has_empty(chip) || in.rows <= RING_ROWS) return;
+  rect_take_top(&in, 1);
+  draw_ring(canvas, in, chip);
 }

@@ -82,6 +82,15 @@ static void prepare_side(BanksSide *out, Session *session, const Side *side, con
       session->at.subject ? session->at.subject->forms : site_forms_text(session->frame, site);
 }
 
+// "matrix 1 of 4: …. Lanes are 128 bytes apart: …".
+static const char *say_lines(const Session *session, const BanksFrame *frame, const Site *site) {
+  const char *lines = matrix_lines_say(session->frame, &frame->now.lines, session->at.phase - 1);
+  if (session_compares(session)) return lines;
+  const char *why =
+      bank_says(session->frame, session, site, session_map(session, session_at(session)));
+  return why ? arena_printf(session->frame, "%s. %s", lines, why) : lines;
+}
+
 static void banks_prepare(Session *session) {
   BanksFrame *frame = ARENA_NEW(session->frame, BanksFrame);
   session->prepared = frame;
@@ -91,7 +100,7 @@ static void banks_prepare(Session *session) {
   prepare_side(&frame->now, session, &session->doc.now, site,
                session_map(session, session_at(session)));
   if (picture_of(session, site) == PANE_LINES)
-    frame->sentence = matrix_lines_say(session->frame, &frame->now.lines, session->at.phase - 1);
+    frame->sentence = say_lines(session, frame, site);
   else if (session->at.subject)
     frame->sentence = session->at.subject->sentence;
   else if (!session_compares(session) && !session_global(session))

@@ -148,6 +148,7 @@ bool own_trial_step(OwnWork *work, int array, int step);
 // ---- made for each frame ------------------------------------------------------------------------
 
 typedef struct OwnFrame {
+  Arena *arena;  // the frame's
   const OwnWork *work;
   const Opened *opened;
   const OpenedSource *source;

@@ -50,7 +50,8 @@ typedef struct Explore {
   SourceKernel kernel;  // all of it where the screen has room for it; part.n 0: it has none
   const char *limit, *limit_brief;  // "limited by shared memory: 11.5 clk, FMA needs 8"
   const char *cause;                // "b <- B_s takes 8 wavefronts, 4 would do"
-  const char *reason;  // why the access under the card costs what it costs; NULL: not counted
+  // Why the access under the card costs what it costs, and its first sentence; NULL: not counted.
+  const char *reason, *reason_brief;
 } Explore;
 
 // The nest that the view shows on a screen as wide as the session's: its cursor is a row of it.

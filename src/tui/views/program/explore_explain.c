@@ -267,8 +267,9 @@ static void explain_legality(Arena *arena, const Session *session, Explore *expl
 static void explain_card(Arena *arena, const Session *session, Explore *explore) {
   const Site *site = session_site(session);
   if (!site) return;
-  explore->reason =
-      bank_says(arena, session, site, &session->doc.now.picture->map[session->at.site]);
+  const BankMap *map = &session->doc.now.picture->map[session->at.site];
+  explore->reason = bank_says(arena, session, site, map);
+  explore->reason_brief = bank_reason(arena, map, site->addr);
 }
 
 void explore_explain(Arena *arena, const Session *session, Explore *explore) {

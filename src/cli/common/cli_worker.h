@@ -62,7 +62,7 @@ void cli_answer_bench(WorkerAnswer *answer, const BenchResult *result);
 void cli_worker_forget(CliWorker *worker);
 bool cli_worker_interrupted(const CliWorker *worker);
 
-// For those who speak to the workers themselves; Ctrl-C, history and end are still this one's.
+// For commands that speak to the workers themselves; Ctrl-C, history and end are still this one's.
 Client *cli_worker_client(CliWorker *worker);
 
 // Waits until the machine of the first worker is known, or the worker turned out not to work.

@@ -93,10 +93,10 @@ typedef struct PlanKernel {
   const char *name;
   int64_t grid[3];
   int block[3];
-  int cluster[3];   // 0 or 1 = none in that direction
-  bool dependent;   // launched while the kernel in front of it still runs (programmatic stream
-                    // serialization); it waits by griddepcontrol.wait
-  bool persistent;  // grid[0] is the most: it is launched with as many blocks as fit on the device
+  int cluster[3];      // 0 or 1 = none in that direction
+  bool dependent;      // launched while the kernel in front of it still runs (programmatic stream
+                       // serialization); it waits by griddepcontrol.wait
+  bool persistent;     // grid[0] is the most: it is launched with the blocks that fit on the device
   int64_t smem_bytes;  // dynamic; more than 48 KiB is asked of the driver
   int blocks_per_sm;   // that tensor memory has room for, which the driver does not count; 0: it
                        // takes none

@@ -21,7 +21,7 @@ typedef struct TuneRunOptions {
   const Schedule *seeds;  // copied; what the history has of problems like it comes before them
   int n_seeds;
   double seconds;
-  const char *gpu;  // the name of the kind that is seen, copied; NULL: whichever answers first
+  const char *gpu;  // the name of the kind that is seen, copied; NULL: the first that answers
 } TuneRunOptions;
 
 enum { TUNE_SEEN_STEPS = 128, TUNE_SEEN_POINTS = 512 };

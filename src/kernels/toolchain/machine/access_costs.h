@@ -32,7 +32,7 @@ typedef struct AccessCosts {
 
 AccessCosts access_costs_new(Arena *arena, const SassCode *code);
 SassAccess access_costs_note;  // context: the AccessCosts
-// An access of which no address was told has as many wavefronts, or lines, as its bytes need.
+// An access of which no address was told has the wavefronts, or lines, that its bytes need.
 void access_costs_finish(AccessCosts *costs);
 
 // A copy of a box by TMA; an access to a thread's stack.

@@ -9,7 +9,7 @@
 // tensor_roles.c makes those.
 //
 // In a persistent kernel each role goes through the block's list of tiles by itself. With
-// ROLE_SCHEDULE=pingpong there are twice as many consumers, which take its tiles by turns
+// ROLE_SCHEDULE=pingpong there are twice the consumers, which take its tiles by turns
 // (take_turns.c).
 //
 // Worked example, ring of three, eight consumer warps:

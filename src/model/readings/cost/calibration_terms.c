@@ -1,7 +1,7 @@
 // A model → the terms of the calibrated roofline, by way of a basis that can still be told what the
 // compiler said.
 //
-// A compiler's answer changes three things: how many blocks are resident, which share what a block
+// A compiler's answer changes three things: the resident blocks, which share what a block
 // waits for; what is spilled; and how many loads are under way together. Its machine code, where it
 // is read, says the latter two itself, and how many instructions there are.
 //
@@ -220,7 +220,7 @@ static double spilled_lines(const CalibrationBasis *b, const Launched *l) {
   return 2 * (double)(r->n_spilled * r->n_consumers) * fmax(1, times);
 }
 
-// The part of so many bytes of an SM beyond a cache that has room for some.
+// The part of `bytes` of an SM beyond a cache that has room for some.
 static double beyond(double bytes, double room) { return bytes > room ? 1 - room / bytes : 0; }
 
 // Clocks for each of them, by how much of an SM's lies where: in L1, of which other reads have

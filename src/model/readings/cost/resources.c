@@ -1,4 +1,4 @@
-// The resources that one block needs, and how many blocks an SM holds.
+// The resources that one block needs, and the number of blocks that an SM holds.
 //
 // The registers of a thread are an estimate until the compiler has spoken: accumulators, both
 // fragments, staging registers that live through the multiplies, and a fixed allowance for
@@ -150,7 +150,7 @@ static int64_t registers_of(const Kernel *kernel, RoleWork work) {
   return role ? role->registers : 0;
 }
 
-// Tells what a block of so many warps leaves a thread, min_blocks of them being resident: whole
+// Tells what a block leaves a thread, min_blocks of them being resident: whole
 // warps in each part of the SM, in steps of 8. Worked example, 13 blocks of one warp: 16 warps'
 // room, 128.
 static int registers_left(const Resources *r, int min_blocks, const Target *t) {

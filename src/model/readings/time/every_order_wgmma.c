@@ -95,7 +95,7 @@ static int n_of_four(const EveryMaker *m, int first) {
   return min_int(FOUR, m->n_warps - first % m->n_warps);
 }
 
-// A warp that asks for more than there is room for, or waits for none, meets nobody.
+// A warp that asks for more than there is room for, or waits for none, meets no other.
 static void meet_nobody(EveryMaker *m, const EveryWarp *w) {
   for (int i = 0; i < w->n_asks; i++) {
     SearchEvent *e = &m->s->process[w->process].event[w->ask[i].at];

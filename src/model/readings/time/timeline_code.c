@@ -52,7 +52,7 @@ static void find_lanes(TimeCompiler *c) {
 
 // ---- loops --------------------------------------------------------------------------------------
 
-// Work that nobody waits for one by one: it neither orders nor counts at an mbarrier.
+// Work without a wait of its own: it neither orders nor counts at an mbarrier.
 static bool is_plain(const Op *op) {
   const OpFacts *facts = op_facts(op->kind);
   bool closes = facts->action != ACTION_MOVE && facts->action != ACTION_MULTIPLY;
@@ -77,7 +77,8 @@ static bool has_slots(const Buffer *buffer) {
          (buffer->space == SPACE_SHARED && buffer_is_ring(buffer));
 }
 
-// The slots of rings and of mbarriers come back after so many slabs, their phases after twice that.
+// The slots of rings and of mbarriers come back after the ring's number of slabs, their phases
+// after twice that.
 static int64_t turns_to_come_back(const Program *program) {
   int64_t slots = 1;
   for (int i = 0; i < program->n_buffers; i++)

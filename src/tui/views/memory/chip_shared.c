@@ -192,7 +192,8 @@ static BarrierColumns columns_of(Rect in) {
 }
 
 // The names that the tutorial in TIRx, which ladder blackwell follows, has for the four of a kernel
-// with roles and tensor memory: after who tells whom, TMA, MMA and the warps that load sums.
+// with roles and tensor memory: after the sender and the receiver, TMA, MMA and the warps that load
+// sums.
 const char *chip_tirx_name(const OnChip *chip, const Buffer *mbarrier) {
   static const struct {
     BufferRole role;
@@ -244,7 +245,7 @@ static int kind_column(BarrierColumns at, const OnChip *chip) {
 static void draw_barrier(Canvas *canvas, Rect row, const OnChip *chip, const ChipBarrier *barrier) {
   const BarrierColumns at = columns_of(row);
   const int col = canvas_text(canvas, row, 0, 1, STYLE_BARRIER, barrier->buffer->name);
-  if (at.warps)  // as many mbarriers, of which each ends by so many arrivals
+  if (at.warps)  // the mbarriers of that name; each phase needs these arrivals
     canvas_printf(canvas, row, 0, col, STYLE_DIM, "[%" PRId64 "]", barrier->buffer->dim[0]);
   canvas_printf(canvas, row, 0, at.count, STYLE_NUMBER, "%3" PRId64, barrier->arrivals);
   for (int i = 0; i < barrier->n_signals; i++) {

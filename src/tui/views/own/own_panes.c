@@ -7,7 +7,7 @@
 //     40    128s    64s x2    sectors of 32 bytes, where only global memory is accessed
 //
 // A "~" before the wavefronts: predicted from PTX, not held against machine code. Behind them "d"
-// for a line whose addresses or lanes depend on data, "?" for one that nobody can count, "+" for
+// for a line whose addresses or lanes depend on data, "?" for one that cannot be counted, "+" for
 // one whose accesses the compiler copied and charged to other lines, ">" where it is the least:
 // copies by cp.async can make more as their data arrives.
 #include <inttypes.h>
@@ -263,7 +263,7 @@ const char *own_formula(const Opened *opened, const OpenedSite *site, char out[5
   return out;
 }
 
-// Over as many rows as it takes.
+// Over the rows that it takes.
 static int draw_formula(Canvas *canvas, Rect in, const OwnFrame *frame, const OpenedSite *site) {
   char text[512];
   return canvas_wrap(canvas, in, site->formula ? STYLE_ACCENT : STYLE_NOTE,

@@ -32,7 +32,7 @@ enum {
 };
 
 // Every tile has the colour of its place where it has one, on a large screen that of its wave,
-// unless somebody said otherwise.
+// unless the user changed that.
 enum { WAVES_COLS = 80, WAVES_ROWS = 28 };
 typedef enum Colours {
   COLOURS_AUTO,

@@ -60,7 +60,7 @@ const Nest *explore_nest(const Session *session);
 const Nest *explore_nest_in(const Session *session, int cols);
 Explore *explore_layout(Arena *arena, const Session *session, int cols);
 // Says what the cursor is on, what its neighbours would do, the best single change, and what the
-// rung tells: first where somebody has just come to it, and not at all of a schedule that has left
+// rung tells: first where the user has just come to it, and not at all of a schedule that has left
 // it.
 void explore_explain(Arena *arena, const Session *session, Explore *explore);
 

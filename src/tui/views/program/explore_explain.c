@@ -110,7 +110,7 @@ static void add_trial(Str *out, const Session *session, const Trial *trial, cons
     str_printf(out, "illegal: %s", most == EFFECTS ? trial->why : trial->rule);
 }
 
-// Says what a step down and a step up would do: each on a line of its own, or as many figures of
+// Says what a step down and a step up would do: each on a line of its own, or the figures of
 // both as have room beside each other.
 static const char *say_neighbours(Arena *arena, const Session *session) {
   const bool wraps = session->rows >= WRAP_SCREEN;

@@ -1,5 +1,5 @@
 // One question at a time goes to the thread. It is copied first, so that what the session does
-// meanwhile, another rung or another GPU, is none of its business; a later question waits for it
+// meanwhile, another rung or another GPU, does not concern it; a later question waits for it
 // and then takes its place.
 //
 // Worked example, x pressed three times on rung blackwell/consumers: the first run begins, the

@@ -14,8 +14,8 @@
 #include "sass/sass_code.h"
 #include "sass/sass_plan.h"
 
-// One execution of an instruction that orders or copies, as the clock plays it: which mbarrier or
-// barrier, by its number of lanes, with which value. The caller that follows a warp through machine
+// One execution of an instruction that orders or copies, as the clock plays it: its mbarrier or
+// barrier, its number of lanes, its value. The caller that follows a warp through machine
 // code says what its registers hold: sass_run.c, which computes them, or a run on the CPU.
 typedef struct SassEvent {
   int at;            // the instruction

@@ -457,8 +457,7 @@ static void probe(Session *session, const char *argument) {
     session_say(session, SAID_NOTE, "only accesses to shared memory are timed");
 }
 
-// ---- addresses that users
-// type--------------------------------------------------------------------
+// ---- addresses that users type ------------------------------------------------------------------
 
 static void say_finding(Session *session, const Diags *diags) {
   const Diag *diag = diags->first;

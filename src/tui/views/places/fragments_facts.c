@@ -23,9 +23,9 @@ void fragments_draw_facts(Canvas *canvas, Rect in, const Fragments *f) {
                       : last == first ? " only"
                                       : arena_printf(f->arena, " to %d.%d", last / 10, last % 10);
   canvas_printf(canvas, in, row++, 0, STYLE_DIM, "cc %d.%d%s", first / 10, first % 10, until);
-  if (atom_is_of_warpgroup(atom) && f->operand == ATOM_A)
-    canvas_wrap(canvas, (Rect){in.row + row, in.col, in.rows - row, in.cols}, STYLE_DIM,
-                "A: in registers where A_REGS=1, else see view D");
+  static const char *const where[] = {"A in registers only", "if A_REGS=1, else", "see view D"};
+  for (int i = 0; i < 3 && atom_is_of_warpgroup(atom) && f->operand == ATOM_A; i++)
+    canvas_text(canvas, in, row++, 0, STYLE_DIM, where[i]);
 }
 
 // Where a factor lies in tensor memory.

@@ -217,7 +217,7 @@ static const char *register_text(Arena *arena, const TilesSide *side, AtomOperan
 
 static const char *others_text(Arena *arena, int n_threads) {
   if (n_threads <= 1) return "";
-  return arena_printf(arena, "; read by %d threads", n_threads);
+  return arena_printf(arena, "; for %d threads", n_threads);
 }
 
 static const char *output_text(Arena *arena, const TilesSide *side, const Trace *trace) {

@@ -367,7 +367,7 @@ static void draw_letters(Canvas *canvas, Rect in, const Loops *loops) {
   rect_take_left(&in, 2);
   canvas_wrap(canvas, in, STYLE_TEXT,
               "The number of an access in view 3. ok: as few wavefronts or sectors as its bytes "
-              "need; ×2: twice that; –: not counted.");
+              "need; ×n: n times that; –: not counted.");
 }
 
 static void draw_passes(Canvas *canvas, Rect in, const Session *session) {

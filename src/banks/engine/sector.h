@@ -27,7 +27,7 @@ enum {
 int sectors_op_count(void);
 const BankOp *sectors_op_at(int index);
 const BankOp *sectors_op_find(const char *name);  // NULL: no operation has that name
-const BankOp *sectors_load(int bytes);            // of so many for each lane: 1, 2, 4, 8 or 16
+const BankOp *sectors_load(int bytes);            // of these bytes for each lane: 1, 2, 4, 8 or 16
 
 typedef struct SectorCount {
   bool known;   // false: no lane asks; show null then, never 0

@@ -54,7 +54,7 @@ typedef struct OpenResult {
   const char *launch_text;  // "--launch … --arg …"
   bool recalled;            // some of it is of the last time
   PtxRecord *record;        // addresses; NULL: they were not kept
-  const PtxPitch *slabs;    // that --slab names, as many as are given
+  const PtxPitch *slabs;    // that --slab names
   PtxArrays arrays;
   const OpenCure *cures;  // [arrays.n]
   bool detail;            // wanted in JSON

@@ -6,8 +6,8 @@
 //   tune_run_cancel(run);                it ends soon, and what is known stays
 //   tune_run_end(run);                   waits for the thread, frees everything
 //
-// The client is not shared: a search wants every answer of its own, in its own order, and whoever
-// else would ask the same client would take them away. On the GPU the two exclude each other as all
+// The client is not shared: a search wants every answer of its own, in its own order, and another
+// asker of the same client would take them away. On the GPU the two exclude each other as all
 // processes do (device_lock.h), so a timing asked for meanwhile waits for its turn.
 #pragma once
 #include "kernels/tune/tune.h"

@@ -35,7 +35,7 @@ enum { PTX_RESERVED_1 = 128 };
 #define PTX_PARAM_WINDOW UINT64_C(0x1007c0000000000)
 #define PTX_WINDOW_BYTES UINT64_C(0x10000000000)
 // An address of shared memory names the block of the cluster in these bits: its rank and 1; 0 means
-// one's own. Below them lies the offset in that block's memory.
+// the block's own. Below them lies the offset in that block's memory.
 enum { PTX_RANK_SHIFT = 24, PTX_RANK_BITS = 8 };
 // Constants that are no numbers.
 #define PTX_TAGS UINT64_C(0xffff000000000000)

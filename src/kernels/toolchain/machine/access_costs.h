@@ -1,5 +1,5 @@
 // The cost of a kernel's accesses to memory, instruction by instruction, from the addresses that
-// its lanes ask for: wavefronts of shared memory, lines and sectors of global memory. Whoever
+// its lanes ask for: wavefronts of shared memory, lines and sectors of global memory. The code that
 // follows a warp through machine code tells the addresses: sass/sass_run.h, which computes them, or
 // a run on the CPU (run_ways.h).
 //

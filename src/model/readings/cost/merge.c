@@ -154,7 +154,7 @@ static void add_instance(Merger *merger, const Expr *offset, int64_t further) {
   merger->instance[merger->n++] = (Instance){base, at};
 }
 
-// The variable in the i-th of the unrolled iterations: itself times as many as there are, and i.
+// The variable in the i-th of the unrolled iterations: itself times their number, and i.
 static const Expr *turn_of(const Merger *merger, int loop, int64_t i) {
   const Var *var = merger->loop[loop]->var;
   int64_t turns = merger->turns[loop];

@@ -100,7 +100,7 @@ static int count_active(const WarpVisit *visit) {
   return n;
 }
 
-// The addresses rounded down to pieces of so many bytes; false when lanes lie differently in them.
+// The addresses rounded down to pieces of `bytes` bytes; false when lanes lie differently in them.
 static bool round_down(const int64_t *addr, int bytes, int64_t *out) {
   int64_t into = -1;
   for (int lane = 0; lane < LANES; lane++) {

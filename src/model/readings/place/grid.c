@@ -267,7 +267,7 @@ int64_t grid_blocks(const Grid *grid) {
 
 int64_t grid_block(const Grid *grid, int64_t index) { return index % grid_blocks(grid); }
 
-// Clusters go on by as many as there are; first parts stand in front of second ones
+// Clusters go on by their number; first parts stand in front of second ones
 // (pass_tail_split.c).
 bool grid_item(const Grid *grid, int64_t block, int64_t i, GridItem *out) {
   const int64_t tile = block + i * grid_blocks(grid), cut = grid->n_ctas - grid->tail_ctas;

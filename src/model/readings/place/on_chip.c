@@ -282,8 +282,8 @@ static void fetch_tile(OnChip *chip, ChipRank *rank, int element_bytes) {
                                  .bytes = n[i] * chip->tile_k * element_bytes};
 }
 
-// Scale factors of the rows of A and of B that a CTA multiplies, one for each so many of K: of a
-// slab 128 deep of mxf8, tiles of 128 x 128, 4 bytes for each of 256 rows.
+// Scale factors of the rows of A and of B that a CTA multiplies, one for a number of elements along
+// K: of a slab 128 deep of mxf8, tiles of 128 x 128, 4 bytes for each of 256 rows.
 static int64_t factor_bytes(const OnChip *chip, DType type) {
   const DTypeScale scale = dtype_scale(type);
   if (!scale.elements) return 0;

@@ -103,7 +103,8 @@ static void meet_nobody(EveryMaker *m, const EveryWarp *w) {
   }
 }
 
-// As many mbarriers as groups may be in flight: none is reached again before its phase is over.
+// One mbarrier for each group that may be in flight: none is reached again before its phase is
+// over.
 static void meet_four(EveryMaker *m, int first) {
   const int n_warps = n_of_four(m, first), rank = first / m->n_warps, warp = first % m->n_warps;
   int n = 0, bar = -1;

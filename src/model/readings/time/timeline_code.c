@@ -109,7 +109,7 @@ static int64_t head_turns(const TimeCompiler *c) {
   return round_up(HEAD_TURNS_MIN, c->comes_back) + c->comes_back;
 }
 
-// The same for tiles. Long ones are alike from the second on; of short ones as many as it takes
+// The same for tiles. Long ones are alike from the second on; short ones are played
 // until the ring has settled, and then twice through its slots, for these are not equally long.
 static int64_t head_tiles(const TimeCompiler *c) {
   const int64_t settled = ceil_div(head_turns(c), slabs_of(c->out->program));

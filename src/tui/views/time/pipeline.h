@@ -160,7 +160,7 @@ void pipeline_take_way(Session *session);
 void pipeline_draw_ways(Canvas *canvas, Rect in, const PipelineOwn *own);
 
 // The proof over all orders (pipeline_proof.c): asked of the program that is shown, broken or not;
-// whether something has come of it; so many steps further in its witness; the action of its key.
+// whether something has come of it; steps further in its witness; the action of its key.
 void pipeline_proof_ask(const Session *session, PipelineOwn *own);
 bool pipeline_proof_poll(PipelineOwn *own);
 void pipeline_proof_step(PipelineOwn *own, int delta);

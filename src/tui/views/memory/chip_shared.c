@@ -333,7 +333,7 @@ void chip_draw_barriers(Canvas *canvas, Rect in, const ChipSide *side) {
     return;
   }
   const BarrierColumns at = columns_of(in);
-  canvas_text(canvas, title, 0, at.count - 1, STYLE_HEADER, "needs");
+  canvas_text(canvas, title, 0, at.count - at.warps, STYLE_HEADER, at.warps ? "needs" : "need");
   canvas_text(canvas, title, 0, at.from, STYLE_HEADER, "arrivals from");
   canvas_text(canvas, title, 0, at.waits, STYLE_HEADER, "waits");
   canvas_text(canvas, title, 0, at.phase, STYLE_HEADER, at.warps ? "first phase" : "first");

@@ -128,7 +128,8 @@ static void draw_site(Canvas *canvas, Rect in, const Session *session, const Sit
   const int phases = map->count.phases;
   const int full = explore->reason ? canvas_wrap_rows(explore->reason, in.cols) : 0;
   const int first = explore->reason ? canvas_wrap_rows(explore->reason_brief, in.cols) : 0;
-  const bool brief = site->count.conflicts && in.rows < CARD_ROWS_MIN + full + LEGEND + 2 &&
+  const bool brief = site->count.conflicts && card_folds(map, in.rows - full) &&
+                     in.rows < CARD_ROWS_MIN + full + LEGEND + 2 &&
                      in.rows >= CARD_ROWS_LEAST + phases + first + 1;
   const char *reason = brief ? explore->reason_brief : explore->reason;
   const int why = brief ? first : full;

@@ -20,14 +20,14 @@ char *disk_path(Arena *arena, DiskFolder folder, const char *name);
 
 // A function that can fail returns false and leaves the reason in errno.
 
-// Open for reading, without ever waiting long for somebody to write: a pipe that nobody writes into
+// Open for reading, without a long wait for a writer: a pipe that no process writes into
 // within two seconds, a device and a folder are no files, and NULL is returned with a few words in
 // *why (may be NULL). errno is 0 where it is there and no file. A pipe with a writer, such as a
 // shell's <(…), is taken where `pipes` says so.
 FILE *disk_open(const char *path, bool pipes, const char **why);
-// Whoever changes a file that others may change too holds this from the reading to the replacing:
-// a descriptor to close() afterwards, or -1. It is a lock on the file's folder, which is made where
-// it is missing, so that no further file appears.
+// A process that changes a file which others may change too holds this from the reading to the
+// replacing: a descriptor to close() afterwards, or -1. It is a lock on the file's folder, which is
+// made where it is missing, so that no further file appears.
 int disk_lock(const char *path);
 // Makes every folder above the last slash that is missing, for this user only; a home that is
 // missing stays so.

@@ -14,7 +14,7 @@ typedef struct ElfBytes {
 // Inside of the `n` bytes of the file, whatever it says of itself; nothing where it is no ELF file,
 // has no such section, or one without contents.
 ElfBytes elf_section(const void *file, size_t n, const char *name);
-// The section of this number, from 0 on, and its name; false: there are not so many. One without
+// The section of this number, from 0 on, and its name; false: the file has fewer. One without
 // contents has at NULL.
 bool elf_section_at(const void *file, size_t n, int index, const char **name, ElfBytes *out);
 // All that a section's header says; false: there is no such section. `bytes`: of one without

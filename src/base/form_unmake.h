@@ -1,4 +1,5 @@
-// Undoes the rows that form_make.h defines, for its second reading and for whoever includes it.
+// Undoes the rows that form_make.h defines, for its second reading and for the file that includes
+// it.
 #undef FORM
 #undef END
 #undef END_PUBLIC

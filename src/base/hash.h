@@ -1,5 +1,5 @@
 // FNV-1a, 64 bits: names for what is too long to be one. It spreads; it does not protect, so
-// whoever cannot bear a clash compares the whole as well.
+// a caller that cannot bear a clash compares the whole as well.
 //
 //   uint64_t hash = hash_text(HASH_START, text);
 #pragma once

@@ -87,7 +87,7 @@ bool json_optional_string(const JsonValue *object, const char *key, const char *
 bool json_check_keys(const JsonValue *object, const char *const *known, int n, Diags *diags);
 
 // Writing: one line without blanks, appended to a Str. Commas and colons take care of themselves;
-// calling out of order (a value where a key is due) is an assertion.
+// calling out of order (a value where a key must come) is an assertion.
 //
 //   JsonWriter w = json_writer(&out);
 //   json_begin_object(&w);

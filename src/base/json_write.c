@@ -14,7 +14,7 @@
 
 JsonWriter json_writer(Str *str) { return (JsonWriter){.str = str}; }
 
-// The comma before a value or key, if one is due.
+// The comma before a value or key, if one belongs there.
 static void separate(JsonWriter *w, bool is_key) {
   if (w->depth == 0) return;
   int level = w->depth - 1;

@@ -18,7 +18,7 @@
 const char *record_sql_columns(Arena *arena, const Record *record, int version);
 // All that gives a table the columns that came with that version; "" where none did.
 const char *record_sql_added(Arena *arena, const Record *record, int version, const char *table);
-// All of their names, for SELECT, and as many question marks, for INSERT.
+// All of their names, for SELECT, and a question mark for each, for INSERT.
 const char *record_sql_names(Arena *arena, const Record *record);
 const char *record_sql_marks(Arena *arena, const Record *record);
 

@@ -6,7 +6,7 @@
 //   team_end(team);
 //
 // Each item is done once, by whichever thread is free, the caller's among them; what items write
-// must be apart. Results that are kept by item do not depend on how many threads there are.
+// must be apart. Results that are kept by item do not depend on the number of threads.
 #pragma once
 #include <pthread.h>
 #include <stdbool.h>
@@ -28,7 +28,7 @@ typedef void TeamWork(void *context, int item);
 
 // Processors that this process may run on: taskset, Slurm and containers leave it a part of them.
 int team_processors(void);
-// How many threads are worth having beside other work: a quarter of the processors, 1 … 8.
+// The number of threads worth having beside other work: a quarter of the processors, 1 … 8.
 int team_usual(void);
 // `threads` counts the caller: 1 starts none. One that cannot be started leaves the others more.
 Team *team_new(int threads);

@@ -117,7 +117,7 @@ static void end_warp(Engine *e, int warp) {
   e->ended++;
 }
 
-// The next round is none of this stay's.
+// The next round does not belong to this stay.
 static void leave_loop(Engine *e, int warp, int loop) {
   e->warp[warp].round[loop] = 0;
   if (e->watch) engine_watch_leave(e, warp, loop);

@@ -139,7 +139,7 @@ typedef struct Engine {
 
 // ---- clock_units.c: what instructions set going -------------------------------------------------
 
-// Carries out all that is due at this clock.
+// Carries out all events of this clock.
 void engine_let_happen(Engine *e);
 // The instruction of the warp is carried out, but for the way that the warp goes on.
 void engine_carry_out(Engine *e, EngineScheduler *s, int warp);
@@ -152,7 +152,7 @@ Engine *engine_new(Arena *arena, const ClockKernel *in);
 void engine_begin_block(Engine *e, int slot, int kind);
 // One clock; whether anything was issued.
 bool engine_clock(Engine *e);
-// The clock of the next thing that is due; -1: nothing is.
+// The clock of the next event; -1: there is none.
 int64_t engine_next(const Engine *e);
 void engine_note_slowest(Engine *e);
 ClockTurn engine_sum_up(Arena *arena, const Engine *e, double clocks, double per);

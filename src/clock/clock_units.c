@@ -90,9 +90,9 @@ static EngineMbarrier *mbarrier_at(EngineBlock *block, uint32_t address) {
   return vacant;
 }
 
-// Whoever asks too early hears so after a while and asks again: whatever the kind of wait, what it
-// waits for is seen at a multiple of that. (lab/clock: copies of 8 to 64 rows by TMA are seen after
-// 592 clocks, of 128 rows after 742, of 256 after 892.)
+// A warp that asks too early hears so after a while and asks again: whatever the kind of wait, what
+// it waits for is seen at a multiple of that. (lab/clock: copies of 8 to 64 rows by TMA are seen
+// after 592 clocks, of 128 rows after 742, of 256 after 892.)
 static int64_t next_ask(const Engine *e, int64_t since) {
   const int64_t each = max64(1, (int64_t)e->machine->mbarrier_ask_clocks);
   return since + ceil_div(max64(0, e->now - since), each) * each;

@@ -1,4 +1,4 @@
-// A launch between the program and whoever runs it.
+// A launch between the program and the code that runs it.
 #pragma once
 #include "driver/seen.h"
 #include "driver/stand_in.h"
@@ -25,7 +25,7 @@ SeenTable *driver_seen(void);
 SeenRow *driver_seen_row(const DriverRun *run);
 bool driver_name_matches(const char *glob, const char *name);
 
-// reach.c: memory of the device, whoever it is.
+// reach.c: memory of the device, real or ours.
 typedef struct Reached {
   uint64_t address;
   size_t bytes;

@@ -3,7 +3,7 @@
 // on.
 //
 // cudaMalloc(4000) gives a page that faults when the host reads it, 4016 bytes of zeros, and 4016
-// facts that say "unwritten": the first kernel that reads what nobody wrote is told so.
+// facts that say "unwritten": the first kernel that reads an unwritten byte is told so.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

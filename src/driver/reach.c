@@ -1,4 +1,4 @@
-// Memory of the device for whoever keeps a launch: the real driver's, or ours.
+// Memory of the device for the keeper of a launch: the real driver's, or ours.
 #include <string.h>
 
 #include "driver/driver_launch.h"

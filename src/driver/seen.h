@@ -15,7 +15,7 @@ typedef struct SeenRow {
   uint64_t hash;
   uint64_t count;
   uint64_t first;  // launches of this kernel in other ways before its first one
-  double ms;       // of all of them; 0: nobody measured
+  double ms;       // of all of them; 0: not measured
   char name[SEEN_NAME];
   char note[SEEN_NOTE];  // why the kernel was not run, or not kept
 } SeenRow;

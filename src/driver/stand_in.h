@@ -14,7 +14,7 @@
 //   runtime.c          the functions of NVIDIA's runtime, on top of these
 //   hook.c             puts them into a program that has the runtime linked in
 //
-// Without a GPU addresses are of memory that nobody can touch, as on a GPU; the bytes lie
+// Without a GPU addresses are of memory that no process can touch, as on a GPU; the bytes lie
 // elsewhere. Everything holds one lock (driver_mutex): a program may have threads, the machine has
 // one.
 #pragma once

@@ -176,7 +176,7 @@ static bool reads(const Way *w, const McEvent *e, const McResult *result, const 
 }
 
 // The instruction behind a value that the PTX reads here and this event does not: it put it into
-// another register, or somebody took the register from it.
+// another register, or another one took the register from it.
 static int maker_of_missing(const Way *w, int at) {
   const McEvent *e = &w->t.events[at];
   const McResult *result;
@@ -368,7 +368,7 @@ static bool back_from_missing(Back *b, const Writer *ptx, int hop) {
 }
 
 // Follows the thread that stored to the first wrong value of its own; false: the store and all that
-// it read is right. A load that brought a wrong value goes on with whoever stored it.
+// it read is right. A load that brought a wrong value goes on with the thread that stored it.
 static bool back_in_thread(Back *b, const Writer *writer, int hop) {
   Way w = follow(b, &writer->thread);
   const int store = event_at(&w.t, writer->pc, writer->when);

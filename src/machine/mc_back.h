@@ -7,7 +7,7 @@
 // instruction are not one for one, if the PTX computed it anywhere in the thread. From the wrong
 // value the way goes back through wrong values, and through shared memory to the thread that stored
 // one there, to an instruction that has right values only and made a wrong one. A store that is
-// missing, or goes elsewhere, leads to its guard or its address; of a register that somebody else
+// missing, or goes elsewhere, leads to its guard or its address; of a register that another one
 // should have written the second candidate tells.
 //
 //   STG [R2], R9        R9 is wrong

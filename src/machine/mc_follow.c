@@ -318,7 +318,7 @@ bool mc_is_exact(const McKnown *k, const McEvent *e) {
 bool mc_is_right(const McKnown *k, const McEvent *e, int piece) {
   const McPiece *p = &e->pieces[piece];
   const McResult *result = same_time(k, e);
-  // A compiler may make the value of another line here; then somebody makes a right one of it.
+  // A compiler may make the value of another line here; then a later instruction makes it right.
   if (result) return has_piece(result, e, p);
   if (is_seen(k, p->lanes) || is_seen(k, p->shifted)) return true;
   if (e->wrote[piece] >= MC_FRAME_T || has_mask(k, e->mask)) return false;

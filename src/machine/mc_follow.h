@@ -68,7 +68,7 @@ typedef struct McEvent {
   uint64_t address;
   PtxSpace space;
   bool valid;        // right, or a right value was made of it
-  unsigned is_read;  // by somebody: a bit for each piece
+  unsigned is_read;  // by any thread: a bit for each piece
   int nth, times;    // among the events of its line that write or store
 } McEvent;
 

@@ -28,7 +28,7 @@ typedef struct Builder {
   McStep *steps;
   const char **text;  // PTX by instruction; NULL: its own function
   const char **why;   // not run: the sentence
-  bool *named;        // somebody goes there
+  bool *named;        // a branch goes there
   const McLine **lines;
   Str out;
 } Builder;
@@ -212,7 +212,7 @@ static PtxOpcode own_row(const McOp *op) {
                      .help = op->help};
 }
 
-// Groups of the operands in the order of the row, for whoever follows values. `at` is the next
+// Groups of the operands in the order of the row, for code that follows values. `at` is the next
 // argument that is free.
 static void give_groups(PtxModule *module, const McStep *step, PtxInst *i, int *at) {
   i->n_groups = 0;

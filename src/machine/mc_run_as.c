@@ -169,7 +169,7 @@ static bool launch_word(const PtxMachine *m, int64_t at, uint32_t *out) {
       {0x48, (uint32_t)m->workspace},
       // %reserved_smem_offset_1, in front of the kernel's own shared memory.
       {0x6c, (uint32_t)PTX_SHARED_WINDOW + PTX_RESERVED_1},
-      // Where the parameters lie for whoever wants an address of one.
+      // Where the parameters lie for an instruction that needs an address of one.
       {0x198, (uint32_t)parameters},
       {0x19c, (uint32_t)(parameters >> 32)},
       // A descriptor of global memory: what it says changes no value.

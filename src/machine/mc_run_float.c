@@ -18,7 +18,7 @@ static float extreme(bool smallest, float a, float b) {
   return (a < b) == smallest ? a : b;
 }
 
-// The first operands from 1 on, as many as are asked for, and the predicate behind them.
+// The first operands from 1 on, `n` of them, and the predicate behind them.
 static void extreme_of(PtxWarp *w, const PtxInst *i, uint32_t mask, int n) {
   const uint32_t q = mc_pred(w, i, n + 1, true);
   const bool keeps_nan = mc_has(i->machine, MC_W_IS_NAN), flushes = mc_has(i->machine, MC_W_FTZ);

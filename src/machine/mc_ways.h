@@ -7,8 +7,8 @@
 //   ptx_machine_run(machine, x, y, z);
 //   SassWay *of = mc_ways_take(ways);                    of each warp; the next block begins
 //
-// In a cluster only the block that is watched is followed. A warp that asks an mbarrier in vain and
-// asks again has asked once: the clock finds out by itself how long it waits.
+// In a cluster only the block that is watched is followed. A warp that asks an mbarrier without
+// success and asks again has asked once: the clock finds out by itself how long it waits.
 #pragma once
 #include "ptx/run/machine.h"
 #include "sass/sass_run.h"

@@ -1,5 +1,5 @@
 // Order: which event comes before which when threads, copies and tensor cores work side by side: a
-// state of plain numbers that events move on. Whoever runs a program drives it; it knows of no
+// state of plain numbers that events move on. The runner of a program drives it; it knows of no
 // statement, no instruction and no address.
 //
 // A party is whatever does things one after the other: a warp, its share of the tensor core, an
@@ -73,7 +73,7 @@ static inline uint32_t order_known(const Order *o, const uint32_t *clock, OrderF
                                    int party) {
   return clock[(int)fact * o->most + party];
 }
-// Whether what the party did in that tick is over for whoever has the clock.
+// Whether what the party did in that tick is over for the holder of the clock.
 static inline bool order_is_over(const Order *o, const uint32_t *clock, int party, uint32_t tick) {
   return tick < order_known(o, clock, ORDER_SEEN, party);
 }

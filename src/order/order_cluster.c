@@ -1,5 +1,5 @@
-// The last access of each warp to each block stands for all before it: whoever knows of one knows
-// of those.
+// The last access of each warp to each block stands for all before it: a warp that knows of one
+// knows of those.
 #include "order/order_cluster.h"
 
 OrderCluster *order_cluster(Order *o, int ranks, int warps) {

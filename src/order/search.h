@@ -89,7 +89,8 @@ typedef enum SearchFault {
   SEARCH_NARROW,     // another block does not know: it was told in the scope of its own block
   SEARCH_UNLEARNED,  // this block does not know: it waited in the scope of its own block
   SEARCH_TOO_MANY,   // an arrival that its phase does not await
-  SEARCH_UNBEGUN,    // an mbarrier that may not be initialised yet, or not for whom it concerns
+  SEARCH_UNBEGUN,    // an mbarrier that may not be initialised yet, or not for the threads it
+                     // concerns
   SEARCH_GONE,       // a block of the cluster that has ended
   SEARCH_IN_FLIGHT,  // a block ends, and work on its memory does not
   SEARCH_SEEN,       // the driver's: what a run with values finds in every order
@@ -131,7 +132,7 @@ typedef struct Search {
   SearchPlace *place;
   SearchAccess *access;
   int ranks;
-  bool threads_apart;         // what threads do to each other's cells is somebody else's to judge
+  bool threads_apart;         // what threads do to each other's cells is for the caller to judge
   bool cut;                   // lists end where their run was stopped, and no process has ended
   bool scopes;                // arrivals and waits say their scope
   int64_t registers;          // free registers of a block at the start

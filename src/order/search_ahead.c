@@ -205,7 +205,7 @@ static void meet(const Search *search, SearchAhead *w, int held, const SearchEve
 }
 
 // Whether the mbarrier may be in a phase that passes a wait; then the earliest such phase has come
-// for whoever has gone on.
+// for the process that has gone on.
 static bool passes(const Search *search, SearchAhead *w, int process, const SearchEvent *e) {
   const AheadBar *bar = &w->bar[e->object];
   uint32_t *known = &w->known[process * search->n_bars + e->object];
@@ -468,7 +468,7 @@ static bool is_reached(const Search *search, const SearchState *s, const SearchA
   return false;
 }
 
-// Somebody uses an mbarrier that this process has initialised and is about to say so of.
+// Another process uses an mbarrier that this one has initialised and is about to announce.
 static bool uses_own(const Search *search, const SearchAhead *w, int process) {
   for (int i = 0; i < search->process[process].n_events; i++) {
     const SearchEvent *e = search_event(search, process, i);

@@ -25,8 +25,8 @@ typedef struct Chain {
 // The name of a process: the role where several processes play it.
 static const char *who(const Search *s, int process) { return s->process[process].name; }
 
-// The process that would still do something for an event of another; an agent's is whoever starts
-// it.
+// The process that would still do something for an event of another; an agent's is the one that
+// starts it.
 static bool would(const SearchEvent *wait, const SearchEvent *e) {
   if (wait->kind == SEARCH_MEET)
     return (e->kind == SEARCH_MEET || e->kind == SEARCH_PASS) && e->object == wait->object;

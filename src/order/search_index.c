@@ -129,7 +129,7 @@ static void list_unknown(Maker *m) {
 }
 
 // The words that a fence clears: of what its process asks for until its next fence, or all where
-// that is nothing: it fences for somebody else.
+// that is nothing: it fences for another process.
 static void clear_by(Maker *m, Pairs *clears, int process, int at) {
   const SearchProcess *p = &m->s->process[process];
   const SearchIndex *x = m->x;

@@ -5,7 +5,7 @@
 //                                      threads
 //   read or written too soon           an arrival put off until its reads are over; an mbarrier
 //                                      that awaits one more
-//   a lapped phase                     the same; else those who wait for it meet behind their wait
+//   a lapped phase                     the same; else its waiting warps meet behind their wait
 //   an mbarrier that is not there yet  fence.mbarrier_init, and a barrier
 //   a block that has ended             a barrier of the cluster at the end
 //   a scope that is too narrow         arrivals for the cluster

@@ -266,7 +266,7 @@ static bool hold_up(Run *r, int held, int from, int direction, SearchStep *step,
   return true;
 }
 
-// Whether somebody may come too soon while a process stands before its event.
+// Whether another may come too soon while a process stands before its event.
 static bool may_be_overtaken(const Search *search, int process, int at) {
   const SearchIndex *x = search->index;
   const int event = x->base[process] + at;

@@ -77,7 +77,7 @@ static SearchFault begin_all(const Search *search, SearchState *s, int event, in
 
 // ---- scopes -------------------------------------------------------------------------------------
 
-// A process tells other blocks all that it knows of, whoever of its block has done that.
+// A process tells other blocks all that it knows of, also what others of its block did.
 static void tell_cluster(const Search *search, SearchState *s, int process, const SearchEvent *e) {
   if (!search->scopes || !search_tells_cluster(e)) return;
   const uint64_t own = search->index->of_block[search->process[process].rank];

@@ -50,7 +50,7 @@ typedef enum SassKind {
   SASS_KIND_COPY,  // global to shared memory: LDGSTS, UTMALDG
   SASS_KIND_BRANCH,
   SASS_KIND_BARRIER,   // BAR
-  SASS_KIND_DEPBAR,    // waits until a scoreboard has no more than so many open
+  SASS_KIND_DEPBAR,    // waits until a scoreboard has at most this number open
   SASS_KIND_COMMIT,    // LDGDEPBAR: what was copied so far is one group
   SASS_KIND_MBARRIER,  // SYNCS
   SASS_KIND_EXIT,
@@ -82,7 +82,7 @@ typedef struct SassInst {
   int target;               // of a branch: the index of an instruction; SASS_NO_TARGET
   bool goes_on;             // the next instruction may follow it
   int bytes;                // that a lane moves, of a load or store; 0
-  int scoreboard, at_most;  // of DEPBAR: which, and how many may stay open
+  int scoreboard, at_most;  // of DEPBAR: the scoreboard, and the number that may stay open
 } SassInst;
 
 typedef struct SassCode {

@@ -20,8 +20,8 @@ typedef struct SassLoop {
   int first, last;
 } SassLoop;
 
-// Puts at most `max` loops into `loops`, in the order of their branches; gives how many. `arena`
-// keeps nothing that the caller needs.
+// Puts at most `max` loops into `loops`, in the order of their branches; gives their number.
+// `arena` keeps nothing that the caller needs.
 int sass_loops(Arena *arena, const SassCode *code, SassLoop *loops, int max);
 // The shortest of the loops that holds `inner` and more; NULL: none does.
 const SassLoop *sass_loop_around(const SassLoop *loops, int n, const SassLoop *inner);

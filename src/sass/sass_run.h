@@ -14,9 +14,9 @@
 #include "sass/sass_code.h"
 #include "sass/sass_plan.h"
 
-// One execution of an instruction that orders or copies, as the clock plays it: which mbarrier or
-// barrier, by how many lanes, with which value. Whoever follows a warp through machine code says
-// what its registers hold: sass_run.c, which computes them, or a run on the CPU.
+// One execution of an instruction that orders or copies, as the clock plays it: its mbarrier or
+// barrier, its number of lanes, its value. The caller that follows a warp through machine
+// code says what its registers hold: sass_run.c, which computes them, or a run on the CPU.
 typedef struct SassEvent {
   int at;            // the instruction
   int lanes;         // that carry it out
@@ -72,7 +72,7 @@ typedef void SassAccess(void *context, int warp, int at, const int64_t address[S
                         const int64_t *shared);
 
 typedef struct SassListener {
-  SassAccess *access;  // NULL: nobody listens
+  SassAccess *access;  // NULL: no listener
   void *context;
 } SassListener;
 

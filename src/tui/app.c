@@ -151,7 +151,7 @@ static int wake_fd(const App *app) { return app->class ? app->wake : requests_fd
 
 static int sooner(int a, int b) { return a < 0 ? b : b < 0 ? a : a < b ? a : b; }
 
-// Does what is due for the worker and for the class; returns the milliseconds until the next.
+// Does the next work of the worker and of the class; returns the milliseconds until the next.
 static int tick(App *app) {
   int64_t now = clock_ms();
   int due = requests_tick(app->requests, now);
@@ -256,7 +256,7 @@ static void bind_keys(App *app, const AppOptions *options) {
   if (notice) session_say(app->session, SAID_WARNING, "%s", notice);
 }
 
-// Somebody who asked for nothing in particular is told where to begin.
+// A user who asked for nothing in particular is told where to begin.
 static void welcome(App *app, const AppOptions *options) {
   Session *session = app->session;
   const SessionOptions *asked = &options->session;

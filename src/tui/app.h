@@ -22,7 +22,7 @@ typedef struct AppOptions {
   const Config *config;         // whose keys count; NULL: none
   const Verb *verbs;            // commands that the prompt runs
   int n_verbs;
-  const char *const *opened;  // a kernel of one's own: the words behind `gemmview open`
+  const char *const *opened;  // a kernel of the user's own: the words behind `gemmview open`
   int n_opened;               // 0: none
   bool watches;               // runs it again after every save
   bool resumes;               // goes on where a lost terminal left a session

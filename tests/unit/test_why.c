@@ -103,6 +103,18 @@ START_TEST(the_screen_adds_up) {
 }
 END_TEST
 
+// The profiler counts it as waiting at a barrier; the reason names what is waited for.
+START_TEST(a_wait_for_wgmma_is_named) {
+  if (!cli_has_program()) return;
+  const CliRun run = cli_run(arena, "why -k hopper/wgmma,M=1024,N=1024,K=1024");
+  ck_assert_int_eq(run.status, 0);
+  if (strstr(run.out, "stand-in")) return;
+  const char *line = strstr(run.out, "WARPGROUP.DEPBAR");
+  ck_assert_msg(line != NULL, "%s", run.out);
+  ck_assert_msg(strstr(line, "waits for wgmma") != NULL, "%s", run.out);
+}
+END_TEST
+
 static double clocks_of(const char *arguments) {
   const CliRun run = cli_run(arena, arguments);
   ck_assert_msg(run.status == 0, "%s", run.err);
@@ -384,6 +396,7 @@ Suite *suite_why(void) {
   tcase_set_timeout(tcase, 300);
   tcase_add_test(tcase, a_schedule_is_played);
   tcase_add_test(tcase, the_screen_adds_up);
+  tcase_add_test(tcase, a_wait_for_wgmma_is_named);
   tcase_add_test(tcase, cold_caches_cost_clocks);
   tcase_add_test(tcase, loops_are_played_where_launches_cannot_be);
   tcase_add_test(tcase, a_stand_in_says_so);

@@ -57,7 +57,7 @@ typedef struct BankOp {
 
 int banks_op_count(void);
 const BankOp *banks_op_at(int index);
-const BankOp *banks_op_find(const char *name);  // NULL when there is none of that name
+const BankOp *banks_op_find(const char *name);  // NULL: no operation has that name
 // "half-warp": what one phase of this operation is called; `lanes` as in BankPhase.
 const char *banks_phase_noun(const BankOp *op, int lanes);
 

@@ -1,7 +1,7 @@
 // The cost of one atomic operation on shared memory by one warp.
 //
-// As many wavefronts as the most lanes that one bank is asked for, whether they mean one word or
-// several; compare-and-swap takes two for each. An increment by a constant, whose old value nobody
+// The wavefronts are the most lanes that ask for one bank, whether they mean one word or
+// several; compare-and-swap takes two for each. An increment by a constant, whose old value no lane
 // reads, is done for all lanes of a word at once (ATOMS.POPC.INC). The ideal is one. Measured on an
 // H200 with 255 patterns of red, atom, increment, max and compare-and-swap.
 #pragma once

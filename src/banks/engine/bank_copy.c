@@ -14,7 +14,7 @@
 // comes from one 128-byte line, goes to one line of the slab, and is moved by the same distance
 // modulo 64 bytes; whole sectors of 32 bytes apart from even and odd halves, and each half once. If
 // lanes copy to the same 16 bytes, the first is written. That is the least: sectors that come late
-// are written on their own, so a kernel can make as many wavefronts as pieces of 16 bytes are
+// are written on their own, so a kernel can make one wavefront for each piece of 16 bytes
 // written.
 //
 // Measured on an H200 (driver 580.159.04, 2026-11-22): tests/data/h200_copies.jsonl. Of 912 copies

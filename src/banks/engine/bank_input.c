@@ -4,8 +4,8 @@
 // Which of the two forms a text has is then decided by one look: a text in which a name of the lane
 // occurs is an expression, everything else is a list. A list is cut into tokens at separators; each
 // token gives one value, or several if it has colons. Values beyond 32 are counted but not kept, so
-// that the message can say how many there were. Checks come last and are shared with addresses that
-// were read from JSON: how many, each within shared memory, each a multiple of the access size.
+// that the message can say the number of them. Checks come last and are shared with addresses that
+// were read from JSON: their number, each within shared memory, each a multiple of the access size.
 //
 // Worked example: lds128 with "0:128:16 18 _ …" gives lane 8 the value 18 and the diagnostic
 //   addr_align: lane 8: 18 is not a multiple of 16, the size of an lds128 access; nearest: 16

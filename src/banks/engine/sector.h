@@ -11,7 +11,7 @@
 //   lines
 //
 // Addresses are byte offsets from where the matrix begins, which is 256-byte aligned; as with banks
-// a negative one is an inactive lane, and one that is no multiple of the size is rounded down.
+// a negative one is an inactive lane, and one that is not a multiple of the size is rounded down.
 #pragma once
 #include "banks/engine/bank.h"
 
@@ -26,8 +26,8 @@ enum {
 // global side of cp.async, and TMA, whose boxes no lane asks for (`counted` is false).
 int sectors_op_count(void);
 const BankOp *sectors_op_at(int index);
-const BankOp *sectors_op_find(const char *name);  // NULL when there is none of that name
-const BankOp *sectors_load(int bytes);            // of so many for each lane: 1, 2, 4, 8 or 16
+const BankOp *sectors_op_find(const char *name);  // NULL: no operation has that name
+const BankOp *sectors_load(int bytes);            // of these bytes for each lane: 1, 2, 4, 8 or 16
 
 typedef struct SectorCount {
   bool known;   // false: no lane asks; show null then, never 0

@@ -1,4 +1,4 @@
-// The types of elements by name, as far as it matters how many bytes they have.
+// The types of elements by name, with their sizes in bytes.
 #pragma once
 #include "base/diag.h"
 

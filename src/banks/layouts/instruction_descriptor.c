@@ -257,7 +257,7 @@ static const char *read_name(Scan *scan, const InstructionField *field) {
   return scan_number(scan, "a number", &number) ? arena_printf(scan->arena, "%lld", number) : NULL;
 }
 
-// The largest shape of the kind; the field itself may have room for more.
+// The largest shape of this kind; the field itself may have room for more.
 static int largest(const InstructionKind *kind, const InstructionField *field) {
   const bool is_m = str_equal(field->name, "m"), is_n = str_equal(field->name, "n");
   int most_of_shapes = 0;

@@ -46,7 +46,7 @@ typedef struct Layout {
   // unit itself, as smem_ptr does, or where elements have one byte.
   const char *other;
   LayoutSlab slab;
-  int shared;                // so many elements are to lie in each place, a broadcast; 0, 1: none
+  int shared;                // the elements that lie in each place, a broadcast; 0, 1: none
   int storage_bytes;         // what the slab takes in shared memory, pads included
   const int32_t *offset_of;  // [rows * row_bytes]: logical byte → byte in shared memory
 } Layout;

@@ -13,7 +13,7 @@ const char *layout_unit_name(LayoutUnit unit);  // "bytes", "elements"; NULL: no
 typedef struct LayoutOther {
   LayoutUnit unit;        // NONE: there is no other reading
   const char *text;       // to type it
-  const Layout *layout;   // NULL where it is no layout of this slab
+  const Layout *layout;   // NULL where it does not fit this slab
   const char *canonical;  // what it is in this program's own words; else why it is none
 } LayoutOther;
 

@@ -1,9 +1,9 @@
 // The table of dialects, what all of them share, and the ones that layout.h reads.
 //
-// A text is read by whoever it looks like, to offsets of elements, and from there on it is a Layout
-// like any other. Printing goes the other way through LayoutForm, and nothing that was printed is
-// believed: it is read again, and what does not lie the same is not said. So a printer may guess at
-// the parameters that would do and leave the proof to the reader.
+// The reader of the notation that a text looks like makes offsets of elements of it, and from there
+// on it is a Layout like any other. Printing goes the other way through LayoutForm, and nothing
+// that was printed is believed: it is read again, and what does not lie the same is not said. So a
+// printer may guess at the parameters that would do and leave the proof to the reader.
 #include "banks/layouts/notation.h"
 
 #include <inttypes.h>

@@ -38,7 +38,7 @@ bool tma_box_parse(Arena *arena, const char *text, TmaBox *out, Diags *diags);
 // A finding of rule "tma" for each thing that the driver would refuse.
 bool tma_box_check(const TmaBox *box, Diags *diags);
 
-// Requires tma_box_check. Rows of the box, as many as its outer dimensions have together; NULL
+// Requires tma_box_check. Rows of the box: the product of its outer dimensions; NULL
 // after a finding where the pattern is not documented (rule "tma_pattern").
 const Layout *tma_box_layout(Arena *arena, const TmaBox *box, const char *text, Diags *diags);
 

@@ -65,7 +65,7 @@ const char *tensor_element_text(Arena *arena, const TensorShape *shape, int elem
 int register_places(const RegisterLayout *layout);
 RegisterPlace register_place_at(const RegisterLayout *layout, int place);
 int register_element(const RegisterLayout *layout, RegisterPlace at);
-// Puts the places that hold `element` into an array of the arena; *n: how many.
+// Puts the places that hold `element` into an array of the arena; *n: their number.
 const RegisterPlace *register_owners(Arena *arena, const RegisterLayout *layout, int element,
                                      int *n);
 

@@ -1,4 +1,4 @@
-// Every text that lays out registers, read by whoever it looks like.
+// Every text that lays out registers, each read by the reader of its notation.
 //
 //   encodings of Triton and Gluon    register_triton.h
 //   tensor<128x64xf16, #ttg.…>       the same with its shape

@@ -2,7 +2,7 @@
 //
 // A layout that keeps aligned chunks of `whole_bytes` whole decides only in which of the
 // 128 / whole_bytes columns of a bank line each chunk lies. So a phase is a list of (chunk,
-// position in the chunk), and it needs as many wavefronts as the most of them that share a column
+// position in the chunk), and its wavefronts are the most of them that share a column
 // and a position. Phases that differ by an XOR of all chunk numbers cost the same under every map
 // that is linear over bits, and are kept once, with their weights added.
 #pragma once
@@ -26,7 +26,7 @@ typedef struct SlabPatterns {
   const SlabPattern *patterns;
   int64_t floor;              // weighted total below which no layout comes
   const int64_t *site_floor;  // [n_sites], without the weight
-  // For each site the request list that sets its floor: so many requests for chunks at one position
+  // For each site the request list that sets its floor: the requests for chunks at one position
   // (for different chunks, where lanes share words); 0 where rows are not whole chunks.
   const int *site_chunks;
 } SlabPatterns;

@@ -23,6 +23,6 @@ typedef struct XorResult {
 static inline int leading_bit(uint32_t mask) { return 31 - __builtin_clz(mask); }
 
 // `row_bits`: log2 of the chunks of one row, for XOR_ROWS. Only maps that cost less than `ceiling`
-// count. `budget` bounds the work: so many looks at a pattern, about 30 ns each.
+// count. `budget` bounds the work: the looks at a pattern, about 30 ns each.
 XorResult xor_search(Arena *scratch, const SlabPatterns *patterns, XorFamily family, int row_bits,
                      int64_t ceiling, int64_t budget);

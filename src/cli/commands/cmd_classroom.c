@@ -125,7 +125,7 @@ static bool is_empty(int folder) {
   return empty;
 }
 
-// Only an empty folder of one's own is opened to others: whatever else lies there was not made to
+// Only an empty folder of the user's own is opened to others: other files there were not made to
 // be shared. One that is a classroom already stays as it is.
 static bool take(int folder, const char *path, gid_t gid, bool chosen, Diags *diags) {
   struct stat info;

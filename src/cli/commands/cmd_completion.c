@@ -70,7 +70,7 @@ static const char *const valued[] = {"--op",    "--format", "--color",
                                      "--theme", "--break",  "--symptom"};
 enum { N_VALUED = sizeof valued / sizeof *valued };
 
-// The words a command takes where an argument is due; "" when the shell offers files.
+// The words a command takes where an argument is expected; "" when the shell offers files.
 static const char *arguments_of(Arena *arena, const char *command) {
   Str out = str_new(arena);
   if (str_equal(command, "show")) {

@@ -120,7 +120,7 @@ static int run_set(const Job *job) {
   Diags diags = diags_new(job->arena);
   if (job->n == 0) return cli_error(CLI_USAGE, "config set needs NAME=VALUE, such as theme=light");
   if (need_path(job) != CLI_OK) return CLI_MISSING;
-  const int lock = disk_lock(job->path);  // till it is written: somebody else may set something
+  const int lock = disk_lock(job->path);  // till it is written: another process may set a key
   bool ok = config_load(job->arena, job->path, &config, &diags);
   for (int i = 0; i < job->n; i++)
     ok = config_set(job->arena, &config, job->argument[i], &diags) && ok;

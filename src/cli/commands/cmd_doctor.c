@@ -3,7 +3,7 @@
 //
 // One row per finding: what, whether it was found, where or why not, and the consequence. The
 // libraries are opened here; the GPU is asked for its name and limits by a worker, as in the
-// explorer, so a driver that hangs does not hang this, and nobody's timing is disturbed.
+// explorer, so a driver that hangs does not hang this, and no timing is disturbed.
 //
 //   NVRTC      ok       /usr/local/cuda/lib64/libnvrtc.so.13
 //   nvdisasm   missing  not on PATH: no SASS; PTX and register counts are there

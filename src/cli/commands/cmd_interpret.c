@@ -6,7 +6,7 @@
 //   C equals the float64 loop in all 65536 cells; no race, no deadlock, nothing unwritten
 //
 // gemmview interpret FILE runs a program that is written down, one that loops --full or --dump
-// printed and somebody changed; findings name its statements by their lines.
+// printed and a user changed; findings name its statements by their lines.
 //
 // --trace BLOCK,THREAD tells what one thread executes in the first run, statement by statement,
 // with the values that it sees.

@@ -1,5 +1,5 @@
 // gemmview join [NAME]: follow a class on this machine. The teacher turns the pages and reveals;
-// the knobs are one's own.
+// the knobs are the follower's own.
 #include "cli/common/cli.h"
 #include "cli/common/tables/cli_class.h"
 

@@ -1,4 +1,4 @@
-// gemmview occupancy: how many blocks of a kernel an SM holds, which step limits them, and the next
+// gemmview occupancy: the blocks of a kernel that an SM holds, which step limits them, and the next
 // value of each need with which more fit.
 //
 //   gemmview occupancy --regs 92 --threads 224 --smem 16384 --target a100

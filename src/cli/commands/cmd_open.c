@@ -1,4 +1,4 @@
-// gemmview open: one's own kernel, run on the CPU, with what its lines cost in shared memory.
+// gemmview open: the user's own kernel, run on the CPU, with what its lines cost in shared memory.
 //
 //   gemmview open k.ptx                                        its kernels
 //   gemmview open k.cu --launch grid=8x7,block=32x8 --arg mem:200000 --arg 250

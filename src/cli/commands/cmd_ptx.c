@@ -2,7 +2,7 @@
 //
 //   gemmview ptx -k BM=16,BN=16             the PTX as NVRTC gives it
 //   gemmview ptx -k … --lines               code alone, the line of `gemmview cuda` in front
-//   gemmview ptx -k … --counts              how many instructions of which kind
+//   gemmview ptx -k … --counts              the number of instructions of each kind
 #include <stdio.h>
 
 #include "base/str.h"

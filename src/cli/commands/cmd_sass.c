@@ -3,7 +3,7 @@
 //   gemmview sass -k BM=16,BN=16            address, instruction
 //   gemmview sass -k … --lines              with the line of `gemmview cuda` and the live registers
 //   1a40! FFMA R8, R4, R6, R8               three registers of one bank; r: .reuse spares it
-//   gemmview sass -k … --counts             how many instructions of which kind, for each kernel
+//   gemmview sass -k … --counts             the instructions of each kind, for each kernel
 #include <stdio.h>
 
 #include "base/str.h"

@@ -1,7 +1,7 @@
 // gemmview solve: the best layout of a slab for the accesses that are made to it.
 //
 //   gemmview solve --example tf32-b          a built-in problem
-//   gemmview solve problem.json              one's own; "-" reads standard input
+//   gemmview solve problem.json              the user's; "-" reads standard input
 //   gemmview solve --example tf32-b --print  the problem itself, to start from
 #include <inttypes.h>
 #include <stdio.h>

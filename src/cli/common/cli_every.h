@@ -16,7 +16,7 @@
 typedef struct EveryGiven {
   const char *what;  // the document's name of what was searched: a state, a file
   bool json, strict;
-  // The line of an event by its tag, 0: it has none, and its file; NULL: nobody knows lines.
+  // The line of an event by its tag, 0: it has none, and its file; NULL: no lines are known.
   int (*line_of)(const void *context, int tag, const char **file);
   const void *context;
 } EveryGiven;

@@ -2,7 +2,7 @@
 #pragma once
 #include "model/readings/model.h"
 
-// For those who open a session: takes the rung off *state, with a finding when *ladder or *rung
+// For commands that open a session: takes the rung off *state, with a finding when *ladder or *rung
 // says one already.
 void cli_take_rung(const char **state, const char **ladder, const char **rung, Diags *diags);
 

@@ -62,7 +62,7 @@ void cli_answer_bench(WorkerAnswer *answer, const BenchResult *result);
 void cli_worker_forget(CliWorker *worker);
 bool cli_worker_interrupted(const CliWorker *worker);
 
-// For those who speak to the workers themselves; Ctrl-C, history and end are still this one's.
+// For commands that speak to the workers themselves; Ctrl-C, history and end are still this one's.
 Client *cli_worker_client(CliWorker *worker);
 
 // Waits until the machine of the first worker is known, or the worker turned out not to work.
@@ -70,9 +70,9 @@ WorkerMachine cli_worker_machine(CliWorker *worker);
 // CLI_OK when a GPU is there to time on; otherwise says why on stderr and returns the status.
 int cli_worker_need_gpu(CliWorker *worker);
 
-// The driver's word for the row of the GPU at hand stands in the table, as in the explorer; what it
-// says otherwise is told on stderr. Every command that measures calls it once, before it builds a
-// model: rules hold by what the GPU has.
+// The driver's word for the row of the GPU at hand stands in the table, as in the explorer; where
+// it differs stderr says so. Every command that measures calls it once, before it builds a model:
+// rules hold by what the GPU has.
 DeviceWord cli_worker_take_device(CliWorker *worker, TargetTable *targets);
 // The same for a GPU that is known.
 DeviceWord cli_take_device(Arena *arena, const Device *device, TargetTable *targets);

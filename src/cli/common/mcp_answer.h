@@ -12,7 +12,7 @@ enum { MCP_ANSWER_BYTES = 2048, MCP_KEPT = 16 };
 
 // Documents that have more than was told, the newest MCP_KEPT of them.
 typedef struct McpKept {
-  int count;  // so many were kept in all
+  int count;  // the number kept in all
   char *text[MCP_KEPT];
   size_t n[MCP_KEPT];
 } McpKept;

@@ -3,7 +3,7 @@
 #include <limits.h>
 #include <stdbool.h>
 
-// The path of this very program; false when nobody knows it.
+// The path of this very program; false when it is not known.
 bool portable_program(char path[PATH_MAX]);
 
 // Adds the terminal descriptions of the folder that the program was started from, if it has any, to

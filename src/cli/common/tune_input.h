@@ -8,7 +8,7 @@
 bool tune_read_problem(const char *text, Schedule *out, Diags *diags);
 
 // One problem on each line of the file, - is stdin; empty lines, those behind a # and a heading
-// "M,N,K…" in front are passed over. Gives how many; -1 after findings, which name the lines.
+// "M,N,K…" in front are passed over. Gives their number; -1 after findings, which name the lines.
 int tune_read_file(Arena *arena, const char *path, const Schedule **out, Diags *diags);
 
 // The rungs of all ladders, and in front of them the kernels of the history (may be NULL) whose

@@ -10,7 +10,7 @@ typedef enum DiffKind { DIFF_STATE, DIFF_SOURCE, DIFF_CUBIN, DIFF_CAPSULE } Diff
 
 typedef struct DiffMetric {
   const char *name;         // "wavefronts"
-  double value, low, high;  // of clocks: the interval in which they are expected
+  double value, low, high;  // of clocks: the interval that holds them
   bool access;              // of one line or access: shown, and no verdict by itself
 } DiffMetric;
 

@@ -6,7 +6,7 @@
 // The launch, for a machine; false after a finding: the blocks that are asked for were not kept.
 bool open_capsule_launch(const Capsule *capsule, const char *blocks, PtxLaunch *launch,
                          Diags *diags);
-// The blocks that are run where nobody says which.
+// The blocks that are run where the user names none.
 const char *open_capsule_blocks(const Capsule *capsule);
 // Parameters, memory at the recorded addresses, variables and tensor maps; the memory that each
 // parameter points into. NULL after a finding.

@@ -12,7 +12,7 @@ const PtxModule *open_cubin(Arena *arena, const OpenRequest *request, const Caps
                             const void *bytes, size_t n, bool kernels_only, Diags *diags);
 
 // ---- open_listings.c ----------------------------------------------------------------------------
-// Texts of instructions by their bits, for whoever opens many cubins that are nearly alike.
+// Texts of instructions by their bits, for a caller that opens many cubins that are nearly alike.
 
 typedef struct OpenListings {
   Arena *arena;

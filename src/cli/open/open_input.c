@@ -376,7 +376,7 @@ static int hex_digit(char c) {
 }
 
 // The pieces of a struct, by their offsets: "0=mem:16384", "16=64", "20=f32:1.5". A whole number
-// has four bytes, unless a type in front of it says otherwise; memory is a pointer of eight.
+// has four bytes, unless a type in front of it gives another size; memory is a pointer of eight.
 static bool put_piece(ArgGiver *g, const char *piece, unsigned char *bytes, int64_t n) {
   char *end = NULL;
   const long long at = strtoll(piece, &end, 10);

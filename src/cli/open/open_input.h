@@ -56,7 +56,7 @@ bool open_is_example(const char *path);
 // Whether it can be read only once: "-", which is stdin, or a pipe, such as a shell's <(…).
 bool open_is_stdin(const char *path);
 bool open_reads_once(const char *path);
-// All of what a user names: a file, a pipe that somebody writes into, stdin or an example; NULL
+// All of what a user names: a file, a pipe with a writer, stdin or an example; NULL
 // after a finding of rule "file".
 char *open_read_given(Arena *arena, const char *path, size_t *bytes, Diags *diags);
 // The same of a file or an example: no pipe.

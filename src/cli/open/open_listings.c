@@ -13,7 +13,7 @@ typedef struct KnownInst {
   const char *text;  // NULL: the place is free
 } KnownInst;
 
-// When an instruction is issued, which is no part of its text.
+// When an instruction is issued, which is not in its text.
 #define NOT_CONTROL (~((UINT64_C(1) << 62) - (UINT64_C(1) << 41)))
 
 static KnownInst inst_of(const McKernel *kernel, int n) {
@@ -58,7 +58,7 @@ OpenListings open_listings(Arena *arena) {
   return out;
 }
 
-// A place that is relocated is told by the symbol, which is no part of the bits.
+// A place that is relocated is told by the symbol, which is not in the bits.
 static bool is_relocated(Arena *arena, const McCubin *cubin, const McKernel *kernel, int n) {
   const char *section = arena_printf(arena, ".text.%s", kernel->name);
   for (int at = 0; at < INST_BYTES; at += 4)

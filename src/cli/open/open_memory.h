@@ -6,7 +6,7 @@
 // Where they are kept; NULL: nowhere.
 const char *open_memory_path(Arena *arena, const char *file, const char *entry);
 void open_remember(Arena *arena, const char *path, const OpenRequest *given);
-// Which of a file's kernels was run last; NULL: nobody knows.
+// Which of a file's kernels was run last; NULL: not known.
 void open_remember_kernel(Arena *arena, const char *file, const char *entry);
 const char *open_recall_kernel(Arena *arena, const char *file);
 // Fills in what the request leaves out; true where something was.

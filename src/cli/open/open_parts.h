@@ -101,8 +101,8 @@ typedef struct OpenWhy {
 int open_why(const OpenResult *result, const OpenWhy *ask, Diags *diags);
 
 // ---- open_detail.c ------------------------------------------------------------------------------
-// Everything that the screen of one's own kernel draws, as members of the report's JSON object:
-// arrays with their best layouts, sites with their addresses, texts by line, sources.
+// Everything that the screen of the user's own kernel draws, as members of the report's JSON
+// object: arrays with their best layouts, sites with their addresses, texts by line, sources.
 
 extern const Form open_detail_form;  // of OpenResult
 // The source that the kernel was compiled from; NULL: there is none to be read.

@@ -31,8 +31,8 @@ typedef struct OpenRequest {
   bool compare;                   // with what a capsule's launch left
   bool orders;                    // keep the events of the first cluster, which alone is run
   bool record;                    // keep addresses, for better layouts and the detail
-  struct WatchList *watched;      // gets the files that the kernel is made of; NULL: nobody watches
-  const OpenLaunch *launches;     // of the program that the file is a launch of
+  struct WatchList *watched;   // gets the files that the kernel is made of; NULL: no view watches
+  const OpenLaunch *launches;  // of the program that the file is a launch of
   int n_launches;
   bool detail;  // everything in JSON; says on stderr meanwhile what it is doing
 } OpenRequest;

@@ -28,7 +28,7 @@ typedef struct OpenResult {
   const OpenBuffer *buffers;  // by parameter
   const struct OpenDump *dumps;
   int n_dumps;
-  const struct OpenCompared *compared;  // NULL: nobody asked
+  const struct OpenCompared *compared;  // NULL: not asked for
   const PtxTally *tally;
   const PtxLines *lines;
   PtxLaunch launch;
@@ -43,7 +43,7 @@ typedef struct OpenResult {
   size_t assembled_bytes;
   const char *cubin;  // the machine code that is run; NULL: PTX is
   size_t cubin_bytes;
-  struct OpenFollowed *followed;  // the ways of its warps; NULL: nobody asked
+  struct OpenFollowed *followed;  // the ways of its warps; NULL: not asked for
   int registers;                  // of a thread, in the machine code; 0: it was not read
   unsigned allowed;               // kinds of findings that do not matter, a bit each
   const char *misfit;             // why the kernel's GPU refuses the launch; NULL
@@ -54,7 +54,7 @@ typedef struct OpenResult {
   const char *launch_text;  // "--launch … --arg …"
   bool recalled;            // some of it is of the last time
   PtxRecord *record;        // addresses; NULL: they were not kept
-  const PtxPitch *slabs;    // that --slab names, as many as are given
+  const PtxPitch *slabs;    // that --slab names
   PtxArrays arrays;
   const OpenCure *cures;  // [arrays.n]
   bool detail;            // wanted in JSON

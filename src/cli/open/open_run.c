@@ -19,7 +19,7 @@
 #include "cli/open/open_memory.h"
 #include "cli/open/open_parts.h"
 
-// Tells what is being done now, one line of stderr: for whoever waits.
+// Tells what is being done now, one line of stderr, for a user who waits.
 static void say(const OpenRequest *request, const char *what) {
   if (request->detail) fprintf(stderr, "%s\n", what);
 }

@@ -1,4 +1,4 @@
-// The explorer at the view of one's own kernel.
+// The explorer at the view of the user's own kernel.
 #pragma once
 #include "base/diag.h"
 

@@ -84,7 +84,7 @@ const char *open_arch_of(Arena *arena, const char *path) {
   return text ? arch_for(text) : arch_for("");
 }
 
-// As many words as the user has written: none is left out.
+// All the words that the user has written: none is left out.
 static const char *const *nvcc_words(Arena *arena, const char *const first[5], const char *path,
                                      const char *rule, int n_flags, char **flags) {
   enum { OURS_MAX = 10 };

@@ -24,7 +24,7 @@ enum { NOT_STARTED = 127, SIGNALLED = 128 };
 
 // ---- the real driver ----------------------------------------------------------------------------
 
-// In the child: whoever asks a driver has it for good.
+// In the child: a process that has asked a driver keeps it for good.
 static void tell_driver(int fd) {
   typedef int Init(unsigned);
   typedef int Count(int *);

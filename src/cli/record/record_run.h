@@ -40,5 +40,5 @@ const struct OpenLaunch *record_launches(Arena *arena, const RecordOutcome *outc
 // For a line of a table: "void reduce<512, Op<…> >" of "void reduce<512, Op<bool, and_kernel>
 // >(Op)".
 const char *record_short_name(Arena *arena, const char *name);
-// The contents of a capsule, told before somebody shares it.
+// The contents of a capsule, told before the user shares it.
 void record_print_capsule(Arena *arena, const char *path);

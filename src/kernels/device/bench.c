@@ -5,7 +5,7 @@
 //   2. cuBLAS's fastest right row is found (once per problem)
 //   3. warm-up in turns for some 100 ms, or a second, so that the clocks are where they will stay
 //   4. rounds: each participant runs one batch, in an order that rotates and turns around (A B ref,
-//      B A ref, ref A B, …), so that a drifting clock meets all alike and nobody always follows the
+//      B A ref, ref A B, …), so that a drifting clock meets all alike and none always follows the
 //      same neighbour
 //   5. every timed plan is verified once more, since a race may spare the first run
 //

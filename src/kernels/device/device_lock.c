@@ -92,7 +92,7 @@ static const char *safe_name(Arena *arena, const char *uuid) {
   return name;
 }
 
-// The folder that was just made, unless somebody has put a link in its place since.
+// The folder that was just made, unless a link was put in its place since.
 static void open_to_group(const char *folder) {
   int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) return;
@@ -100,7 +100,7 @@ static void open_to_group(const char *folder) {
   close(fd);
 }
 
-// A file that is there already is opened as it is: somebody may have put it there.
+// A file that is there already is opened as it is: another user may have put it there.
 static int open_file(const char *path, bool shared) {
   int fd = disk_create(path, shared ? 0660 : 0600);
   return fd < 0 && errno == EEXIST ? open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW) : fd;
@@ -244,7 +244,7 @@ DeviceLockStatus device_lock_try(DeviceLock *lock, int *ahead) {
   free(tickets);
   *ahead = place;
   bool failed = n < 0;
-  // Somebody cleaned the folder by hand: stand in line again.
+  // A user cleaned the folder by hand: stand in line again.
   if (place == n && !failed) drop_ticket(lock);
   if (place == n || place > 0 || failed) return failed ? DEVICE_LOCK_FAILED : DEVICE_LOCK_WAITING;
   if (try_file(lock, &failed)) return DEVICE_LOCK_HELD;

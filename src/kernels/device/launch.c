@@ -7,7 +7,7 @@
 // cuLaunchKernel, which every driver has. Both copy an argument when it is launched, so a tensor
 // map is passed like a pointer: by the address of its value.
 //
-// A persistent kernel is launched with as many blocks as the device holds at once, which only its
+// A persistent kernel is launched with the blocks that the device holds at once, which only its
 // driver knows: SMs times the blocks that fit on one, by the registers that the assembler has given
 // out; of tensor memory, which the driver does not count, the plan knows. Worked example, 512
 // tiles, one block of 384 threads an SM on 132 SMs: a grid of 132. A cluster has room only inside

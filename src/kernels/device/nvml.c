@@ -3,7 +3,7 @@
 // Each question is asked alone and may be refused alone (a container without the right, a card that
 // does not report power): what was refused is −1 and the rest stands. Throttle reasons are a bit
 // mask (nvml.h, nvmlClocksEventReasons); four of its bits name no lack: an idle GPU, clocks that
-// somebody set, a display limit, and a sync boost group. Everything else makes a timing suspect.
+// a user set, a display limit, and a sync boost group. Everything else makes a timing suspect.
 //
 //   0x4 on an H200 in a long float product: "power cap", throttled
 #include "kernels/device/nvml.h"

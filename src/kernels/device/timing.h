@@ -12,7 +12,7 @@ Timing timing_of_samples(double *ns, int n, int launches_per_sample);
 // The median of n > 0 numbers, which are sorted in place.
 double timing_median(double *values, int n);
 
-// How long things are timed. Short turns answer while somebody waits; the card stays cool and its
+// How long things are timed. Short turns answer while a user waits; the card stays cool and its
 // clock high. Hot ones are long enough that clocks and power are where a long run has them.
 typedef struct TimingTurns {
   const char *name;   // "short turns, cool" or "hot": the first words of BenchResult.method

@@ -70,6 +70,6 @@ bool nvrtc_supports(Arena *arena, const char *arch, const char **supported);
 // text with #if, for it can put __has_include together. The line goes to `line`.
 bool nvrtc_reads_files(const char *cuda, int *line);
 // ptxas's verbose report: fills the resources of the kernels it names, in the plan's order, and
-// returns how many it found. `ptxas_ms` gets the sum of its compile times, −1 if it tells none.
+// returns the number found. `ptxas_ms` gets the sum of its compile times, −1 if it tells none.
 int nvrtc_read_report(Arena *arena, const char *log, const Plan *plan, KernelResources *resources,
                       double *ptxas_ms);

@@ -2,7 +2,7 @@
 // lines joined by a backslash, comments as blanks, and then directives.
 //
 // A directive begins a line, or stands behind a comment that does; so each line and each end of a
-// comment is looked at. What surrounds it is not judged: whoever believed that a comment or a
+// comment is looked at. What surrounds it is not judged: a reader that believed that a comment or a
 // string is open there could be led to believe it. So one that stands in a comment counts, too.
 //
 // Worked example, four lines as one directive:

@@ -11,7 +11,7 @@
 //    "smem_bytes":0,"blocks_per_sm":0,"args":["A","map_0","C"]}]}
 //
 // All keys must be there: a plan is written by this file and by nothing else, so an absent key
-// means that two versions meet, and guessing a default would time something nobody asked for.
+// means that two versions meet, and guessing a default would time something that was not asked for.
 // plan_check runs on whatever was read: the process behind the pipe never sees a launch that every
 // GPU would refuse, nor a size whose byte count overflows.
 #include "kernels/toolchain/plan.h"

@@ -25,8 +25,8 @@ enum { PLAN_MAX_KERNELS = 4, PLAN_MAX_ARGS = 16, PLAN_MAX_WORKSPACES = 4, PLAN_M
 // Arguments are device pointers to the plan's buffers, the scalar that C is multiplied by (1.0f in
 // a plain product), and the plan's tensor maps, 128 bytes by value. Every size is a constant in the
 // text. Those of launch_arg.def stand in its order, PLAN_ARG_ALPHA + LAUNCH_…. GRID is of a kernel
-// that follows a persistent one: how many clusters, blocks where there are none, or lists, went
-// through the tiles of that. STAMPS is what a traced kernel writes when it does what
+// that follows a persistent one: the number of clusters, blocks where there are none, or lists that
+// went through the tiles of that. STAMPS is what a traced kernel writes when it does what
 // (model/text/stamp_page.h), TRACED its cluster that does so, or its block where there are none.
 // PLAN_ARG_WORKSPACE + i is the plan's i-th workspace, PLAN_ARG_MAP + i its i-th map.
 typedef enum PlanArg {
@@ -93,10 +93,10 @@ typedef struct PlanKernel {
   const char *name;
   int64_t grid[3];
   int block[3];
-  int cluster[3];   // 0 or 1 = none in that direction
-  bool dependent;   // launched while the kernel in front of it still runs (programmatic stream
-                    // serialization); it waits by griddepcontrol.wait
-  bool persistent;  // grid[0] is the most: it is launched with as many blocks as fit on the device
+  int cluster[3];      // 0 or 1 = none in that direction
+  bool dependent;      // launched while the kernel in front of it still runs (programmatic stream
+                       // serialization); it waits by griddepcontrol.wait
+  bool persistent;     // grid[0] is the most: it is launched with the blocks that fit on the device
   int64_t smem_bytes;  // dynamic; more than 48 KiB is asked of the driver
   int blocks_per_sm;   // that tensor memory has room for, which the driver does not count; 0: it
                        // takes none
@@ -123,8 +123,9 @@ typedef struct Plan {
   PlanType operand_type, accumulate_type, output_type;  // all zero = plain f32
   PlanData data;
   int64_t m, n, k;
-  int64_t heads;  // 0: a matrix product; else attention, of so many: m queries, n keys, dimension k
-  bool causal;    // each query sees no key behind its own place
+  int64_t
+      heads;  // 0: a matrix product; else attention of these heads: m queries, n keys, dimension k
+  bool causal;  // each query sees no key behind its own place
   bool a_col_major, b_col_major;
   bool factor_tiles;                             // SFA and SFB lie in tiles
   int64_t workspace_bytes[PLAN_MAX_WORKSPACES];  // 0 = there is none

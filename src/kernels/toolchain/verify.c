@@ -1,7 +1,7 @@
 // The bound, the size of the error map, and the sentence. The comparison itself is problem.c's.
 //
 // The map's entry is the block's tile of C, so that "one block computed nonsense" is one dark
-// entry. With more than 64 tiles in a direction an entry takes as many whole tiles as it must: 8192
+// entry. With more than 64 tiles in a direction an entry takes the whole tiles that it must: 8192
 // rows in tiles of 32 are 256 tiles, so an entry covers 4 tiles = 128 rows and the map has 64 rows.
 // A plan that names no tile is mapped as if it had tiles of 16.
 #include "kernels/toolchain/verify.h"

@@ -28,7 +28,7 @@ typedef struct Pooled {
   CalibrationBasis basis;
   CalibrationTerms terms;
   Arena *held;       // of the plan; NULL: it has none
-  const Plan *plan;  // labelled with its state: whoever has the plan alone can say what it is
+  const Plan *plan;  // labelled with its state: the plan alone says what it is
   // [n_weights] by point: 2^-n of one that differs in n knobs; 0: not looked at yet. Of malloc().
   float *weight;
   int n_weights;
@@ -180,7 +180,8 @@ void tune_list_near(const Field *field, Near *near);
 // Looks at how like the candidate is to those points, of `n_points` that there are.
 void tune_weigh(Pooled *pooled, const TunePoint *point, int n_points, const int *index, int n);
 double tune_promised_ns(const Field *field, const Near *near, Pooled *pooled);
-// How many times longer it will take to compile than most, by schedules like it; after its promise.
+// The factor by which it takes longer to compile than most, by schedules like it; after its
+// promise.
 double tune_compile_ratio(const Near *near, const Pooled *pooled);
 
 // tune_rounds.c: rounds behind the first.

@@ -1,10 +1,10 @@
 // The times of a search, and the history's times for other problems on the same kind of GPU → the
 // roofline of each family of kernels, fitted and kept.
 //
-// Half of the points, or as many as there are, are the search's own, spread evenly from its best to
-// its worst; the others come from all over the history. A family that the search had nothing of
-// keeps its fit. Worked example: after 120 s on a new GPU there are 400 of 800 own points and none
-// of others; a year later, 400 own and 400 of the 90,000 that the file has by then.
+// Half of the points, or all where there are fewer, are the search's own, spread evenly from its
+// best to its worst; the others come from all over the history. A family that the search had
+// nothing of keeps its fit. Worked example: after 120 s on a new GPU there are 400 of 800 own
+// points and none of others; a year later, 400 own and 400 of the 90,000 that the file has by then.
 #include "base/str.h"
 #include "kernels/tune/tune_inside.h"
 

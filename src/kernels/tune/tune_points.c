@@ -9,7 +9,7 @@
 // mma.sync.)
 //
 // Once 40 are timed, the roofline of each family is the one that is fitted to its points
-// (calibration.h), and again whenever there are twice as many.
+// (calibration.h), and again whenever their number has doubled.
 //
 // A search that has found nothing better for a while is in a hollow that small moves do not lead
 // out of: it begins anew, an epoch whose parents are its own points alone, and in the last part of
@@ -200,7 +200,7 @@ static Calibration fit_family(Arena *scratch, const TuneField *told, Calibration
   return calibration_fit(scratch, points, n);
 }
 
-// Fits each time that there are twice as many points. The best point's family is told.
+// Fits each time that the number of points has doubled. The best point's family is told.
 static void calibrate(Field *field) {
   TuneField *told = &field->told;
   if (told->n_order < CALIBRATION_POINTS_MIN || told->n_order < field->next_fit) return;

@@ -6,8 +6,8 @@
 //   tune_run_cancel(run);                it ends soon, and what is known stays
 //   tune_run_end(run);                   waits for the thread, frees everything
 //
-// The client is not shared: a search wants every answer of its own, in its own order, and whoever
-// else would ask the same client would take them away. On the GPU the two exclude each other as all
+// The client is not shared: a search wants every answer of its own, in its own order, and another
+// asker of the same client would take them away. On the GPU the two exclude each other as all
 // processes do (device_lock.h), so a timing asked for meanwhile waits for its turn.
 #pragma once
 #include "kernels/tune/tune.h"
@@ -21,7 +21,7 @@ typedef struct TuneRunOptions {
   const Schedule *seeds;  // copied; what the history has of problems like it comes before them
   int n_seeds;
   double seconds;
-  const char *gpu;  // the name of the kind that is seen, copied; NULL: whichever answers first
+  const char *gpu;  // the name of the kind that is seen, copied; NULL: the first that answers
 } TuneRunOptions;
 
 enum { TUNE_SEEN_STEPS = 128, TUNE_SEEN_POINTS = 512 };

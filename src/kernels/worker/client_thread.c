@@ -238,7 +238,7 @@ static void on_machine(Client *client, Worker *worker, const Message *said) {
   status->unreachable = false;
   worker->told_machine = true;
   worker->n_failures = 0;
-  publish_status(client, worker);  // whoever hears of it may ask
+  publish_status(client, worker);  // a reader that hears of it may ask
   client_publish(client, 0, 0, index_of(client, worker), said);
 }
 

@@ -174,7 +174,7 @@ static void close_end(int *end) {
   *end = -1;
 }
 
-// The last words stay, for whoever shows them.
+// The last words stay, for the screen that shows them.
 static void process_release(Process *process) {
   close_end(&process->in);
   close_end(&process->out);
@@ -214,7 +214,7 @@ void process_dismiss(Process *process, Reaper *reaper, int patience_ms) {
   process_release(process);
 }
 
-// Whether it is still there; whoever had its time is killed.
+// Whether it is still there; one past its time is killed.
 static bool is_left(Reaped *reaped) {
   if (waitpid(reaped->pid, NULL, WNOHANG) != 0) {
     close_end(&reaped->out);

@@ -3,14 +3,14 @@
 //
 // A fork and exec of this program, opening NVRTC included, costs 40 ms of one core, as much as many
 // a text. So a child stays when it has served, one always stands by with its libraries loaded, and
-// those that nobody has needed for 20 s end. Worked example with two slots:
+// those without work for 20 s end. Worked example with two slots:
 //
 //   slot 0 stands by; compile 7 arrives → slot 0 is fed, slot 1 starts and stands by
 //   compile 8 (not keep) arrives       → 7 is superseded: slot 0 is killed; slot 1 is fed
 //   8 is done                          → slot 1 stands by
 //
-// There is one for each core, so they stand behind whoever feeds the GPU: the child that times,
-// this worker and the search that asks it.
+// There is one for each core, so they stand behind the process that feeds the GPU: the child that
+// times, this worker and the search that asks it.
 //
 // A deadline counts from the moment a child is fed. Address space and processor time are limited
 // too; ptxas can take either.

@@ -110,5 +110,5 @@ void compile_supersede(Server *server, const Request *newer);
 void bench_step(Server *server);
 void bench_read(Server *server);
 void bench_cancel(Server *server, Request *request);
-// The time at which the next step is due, at the latest.
+// The latest time of the next step.
 int64_t bench_next_ms(const Server *server);

@@ -35,7 +35,7 @@ enum {
 
 const char *symptom_name(Symptom symptom);
 const char *symptom_help(Symptom symptom);
-// SYMPTOM_COUNT: there is none of that name.
+// SYMPTOM_COUNT: no symptom has that name.
 Symptom symptom_find(const char *name);
 
 typedef enum BreakageId {

@@ -121,7 +121,7 @@ static void start_warp(Machine *m, Warp *w, bool first_block) {
   set_digit(m, w, &block, false);
   set_scalar(m, w, m->program->persistent.grid, m->lists);
   set_scalar(m, w, m->program->persistent.list,
-             INT32_MAX);  // without tiles, until somebody has said which
+             INT32_MAX);  // without tiles, until one is chosen
   set_scalar(m, w, m->program->persistent.epoch, m->launches);
   for (int i = 0; i < launch->n_thread_digits; i++) set_digit(m, w, &launch->thread[i], true);
   for (int i = 0; i < launch->n_block_digits; i++) set_digit(m, w, &launch->block[i], false);

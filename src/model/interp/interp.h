@@ -178,7 +178,7 @@ typedef struct InterpCheck {
 } InterpCheck;
 
 // Adversarial runs (see interp.c) compared with the float64 loop, rounded to the type of C, cell by
-// cell; they must be equal, so inputs of one's own must have exact sums in the type of the
+// cell; they must be equal, so inputs of the user's own must have exact sums in the type of the
 // accumulators.
 InterpCheck interpret_check(Arena *arena, const Program *program, const InterpOptions *options);
 

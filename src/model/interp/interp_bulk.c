@@ -142,7 +142,7 @@ void bulk_commit(Machine *m, Warp *w) {
   }
 }
 
-// Whoever waits until its boxes are written has waited until they were read.
+// A thread that waits until its boxes are written has waited until they were read.
 void bulk_wait(Machine *m, Warp *w, const Code *code, bool until_read) {
   int kept = 0;
   OrderGroups *groups = until_read ? w->groups->reads : w->groups->writes;

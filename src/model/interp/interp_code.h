@@ -195,7 +195,8 @@ typedef struct Memory {
   Recent *add;            // [shadow] of global memory; else NULL
   const Reads *reads;     // of a slab in a program with clocks; else NULL
   int64_t first_granule;  // of the block's shared memory
-  Touch *stored;  // [shadow] of a slab: the latest box read out of it in the background, likewise
+  Touch *stored;  // [shadow] of a slab: the latest box read out of it in the background, in the
+                  // same way
   int n_shadows;  // of an element
   int64_t elements;
   int first_row, rows;  // registers: where the buffer starts in the warp's rows; rows of an element

@@ -196,7 +196,7 @@ struct Machine {
   InterpAsync async;
   int elected;  // lanes from the one that meets a condition to the one that elect.sync picks
   bool stopped;
-  InterpTrace *trace;  // during the first run, where somebody is looked at
+  InterpTrace *trace;  // during the first run, where a trace is asked for
   const InterpWatch *watch;
   Str trace_values;                  // what the statement under way has read
   int kernel, n_warps, block_warps;  // warps of all blocks that run together, of each
@@ -342,7 +342,7 @@ void shadow_report_unwritten(Machine *m, const Warp *w, const Code *code, const 
                              const Memory *memory, int64_t at);
 // A read through the async proxy: what threads wrote must have been fenced as well.
 bool shadow_read_async(Machine *m, const Memory *memory, int64_t at, const Touch *now);
-// The same, asked for by `now` and done by somebody else.
+// The same, asked for by `now` and done by another agent.
 bool shadow_read_by(Machine *m, const Memory *memory, int64_t at, const Touch *now,
                     uint16_t reader);
 // Checks a read without its value, as a copy needs it: is the element written, does the read race?

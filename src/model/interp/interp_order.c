@@ -85,7 +85,7 @@ void interp_fence(Machine *m, const Warp *w) {
   }
 }
 
-// These lanes' work on tensor memory is known to whom they tell of it from now on.
+// These lanes' work on tensor memory is known from now on to the threads that they signal.
 void interp_before(Machine *m, const Warp *w) {
   const uint32_t now = ++m->epoch;
   uint32_t *clock = warp_is_whole(w) ? clock_of(m, w->index) : interp_clock_of_lanes(m, w);

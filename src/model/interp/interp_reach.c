@@ -3,7 +3,7 @@
 // All of them are evaluated for 32 lanes together:
 //
 //   guard     the program's own: outside the matrix a load gives 0 and a store does nothing
-//   bounds    ours: whoever passes the guard must be inside the buffer, dimension by dimension
+//   bounds    ours: a lane that passes the guard must be inside the buffer, dimension by dimension
 //   shadow    ours: written before, not racing, not in flight (interp_shadow.c)
 //
 // Worked example, N = 30 and a 16-byte load of B[k, n_b·16 + n_t·4 ..] in block n_b = 1: lanes with

@@ -2,7 +2,7 @@
 // with it.
 //
 // A wgmma belongs to the group that the next commit closes. Until a wait has seen that group end,
-// its sums, and the fragment of A where it is in registers, belong to the tensor core: whoever
+// its sums, and the fragment of A where it is in registers, belong to the tensor core: a warp that
 // touches them finds anything. And what a warp did to registers itself is known to a later wgmma
 // only behind a fence, and so is the first wgmma of all; sums of one shape in a row need none (PTX
 // ISA, wgmma: Async Proxy, wgmma.fence).
@@ -24,7 +24,7 @@ void tensor_start(const Machine *m, Warp *w) {
   memset(queue->busy_until, 0, sizeof *queue->busy_until * rows);
   queue->n = 0;
   queue->serial = 1;
-  queue->fence = 0;  // the first wgmma of all needs one, whoever touched its registers
+  queue->fence = 0;  // the first wgmma of all needs one, even with untouched registers
   queue->issued = HASH_START;
 }
 

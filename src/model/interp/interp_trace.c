@@ -64,7 +64,7 @@ static void add_element(const Seen *s, Str *out, const Memory *memory, int64_t a
     add_number(out, memory->type, number_read(memory->type, memory_at(memory, at)));
 }
 
-// For the block at hand, whoever wrote it.
+// For the block at hand, whichever thread wrote the column.
 static void add_column(const Seen *s, Str *out, const Memory *memory, int64_t at) {
   const int64_t each = buffer_column_elements(memory->buffer), cell = at / each;
   const int64_t lane = cell / TENSOR_COLUMNS;

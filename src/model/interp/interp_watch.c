@@ -1,4 +1,4 @@
-// One block, event after event, for whoever compares another reading with what happens.
+// One block, event after event, for a reader that compares another reading with what happens.
 #include "model/interp/interp_machine.h"
 
 static bool is_watched(const Machine *m) {

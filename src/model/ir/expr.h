@@ -48,8 +48,8 @@ typedef enum VarKind {
   VAR_EPOCH,   // the number of the launch: each has a higher one than those before it
 } VarKind;
 
-// A variable always satisfies 0 <= value < extent, VAR_GRID 1 <= value < extent; whoever binds it
-// sees to that (the interpreter checks it).
+// A variable always satisfies 0 <= value < extent, VAR_GRID 1 <= value < extent; the code that
+// binds it sees to that (the interpreter checks it).
 typedef struct Var {
   int id;  // dense within a program: index into an environment
   const char *name;

@@ -26,7 +26,7 @@ MatrixTile matrix_tile_of(const Program *program, const Op *op, AtomOperand oper
 void program_describe_tiles(Program *program);
 
 // The descriptor of a tile that begins at byte `start` of shared memory, as wgmma (arch 90) or
-// tcgen05 (100) has it, and the way back; `trans` is no field of it, but an operand of the
+// tcgen05 (100) has it, and the way back; `trans` is not a field of it, but an operand of the
 // instruction, or a field of its own descriptor.
 SmemDescriptor matrix_tile_descriptor(const MatrixTile *tile, int64_t start, int arch);
 MatrixTile matrix_tile_decode(const SmemDescriptor *descriptor, bool trans);

@@ -91,13 +91,13 @@ typedef struct Product {
 // LETs are NULL where no pass has put them there.
 typedef struct Persistent {
   Var *grid;   // VAR_GRID: the clusters of the grid, or its blocks where it has none; where they
-               // claim lists, how many of those have tiles
+               // claim lists, the number of those that have tiles
   Var *list;   // VAR_LIST: what the cluster has claimed
   Var *epoch;  // VAR_EPOCH: from 1 on
   Var *tile;  // LET: the tile that an iteration of a loop over tiles is about, where some are parts
               // of tiles; NULL: the loop's own variable
-  Var *before;  // LET: the slabs that the block has gone through in front of that; NULL: as many
-                // for each turn
+  Var *before;  // LET: the slabs that the block has gone through in front of that; NULL: the same
+                // number for each turn
   Var *from;    // LET: the slab of K that it begins with; NULL: the first
 } Persistent;
 

@@ -1,6 +1,6 @@
 // How the tensor core finds a tile of an operand in shared memory: the fields of its matrix
 // descriptor but for the address (PTX ISA, wgmma: Matrix Descriptor Format). They follow from the
-// buffer (ir/matrix_tile.h); in a program that somebody edited they are what stands there.
+// buffer (ir/matrix_tile.h); in a program that a user edited they are what stands there.
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

@@ -175,7 +175,7 @@ static const FactRun *run(const FactScene *scene, const FactArgs *args, Diags *d
   return known;
 }
 
-// All that is true of the run: whoever names one of them has found it too.
+// All that is true of the run: a guess that names one of them has found it too.
 static const char *const *all_found(Arena *arena, const FactRun *run, const char *const *words) {
   const char **found = ARENA_ARRAY(arena, const char *, WORDS_BEFORE + FINDINGS_OF_A_RUN + 1);
   int n = 0;

@@ -25,7 +25,7 @@
 //                                                      "beside": FACT, "beside_is": "from DRAM" a
 //                                                      second number stands there, and what it is
 //         "make": FACT, "more_than" or "less_than": FACT, "solution": "KNOBS"
-//                                                      the guess is a schedule of one's own
+//                                                      the guess is a schedule of the reader's own
 //      }}]}
 // FACT is a text for fact_compute() (fact.def lists them). No answer is ever written into a file.
 #pragma once

@@ -1,6 +1,7 @@
 // One model generation: everything that is derived from a schedule, in one arena, const once built.
 //
-// The screen, the command line and the tests read this structure; nobody derives a thing twice.
+// The screen, the command line and the tests read this structure; none of them derives a thing
+// twice.
 #pragma once
 #include <stdbool.h>
 
@@ -15,7 +16,7 @@
 
 // The source of the widths in which a site's accesses are executed.
 typedef enum AccessWord {
-  ACCESS_WRITTEN,    // nobody merges them: ldmatrix, cp.async, or as wide as can be
+  ACCESS_WRITTEN,    // they are not merged: ldmatrix, cp.async, or as wide as can be
   ACCESS_PREDICTED,  // merge.h: what the assembler is expected to make of neighbours
   ACCESS_COMPILED,   // the machine code
 } AccessWord;
@@ -195,8 +196,8 @@ typedef struct TrafficUnit {
   const char *name, *title;
   double clocks;  // -1: unknown
 } TrafficUnit;
-// Lists all units, in the order of the table, and returns how many of them the program has work
-// for.
+// Lists all units, in the order of the table, and returns the number of them that the program has
+// work for.
 int traffic_units(const Traffic *traffic, bool atom, TrafficUnit out[TRAFFIC_UNITS]);
 
 // Tells what a block waits for (time/waits.h). For one block; of a persistent kernel, of one tile.
@@ -255,5 +256,5 @@ const Model *model_compiled(Arena *arena, const Model *model, int registers, int
 const Model *model_as_written(Arena *arena, const Model *model);
 
 // How a site's accesses are executed and who says so: "60 LDS + 3 LDS.128, as compiled"; "" where
-// they are as written and nobody could make them otherwise.
+// they are as written and could not be made otherwise.
 const char *site_forms_text(Arena *arena, const Site *site);

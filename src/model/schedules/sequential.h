@@ -5,7 +5,7 @@
 #include "model/words/target.h"
 
 // Takes the roles, the pipelining, the ring and what hangs on them away. Returns what was changed,
-// "WARP_SPECIALIZE=0,BUFFER_COUNT=1"; NULL: there is none of them, or the rest is not legal alone,
-// and `why` says which.
+// "WARP_SPECIALIZE=0,BUFFER_COUNT=1"; NULL: the schedule has none of them, or the rest is not legal
+// alone, and `why` says which.
 const char *schedule_sequential(Arena *arena, const TargetTable *targets, Schedule *schedule,
                                 const char **why);

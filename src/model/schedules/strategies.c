@@ -65,7 +65,7 @@ int derive_strategies(Arena *arena, const Model *model, Strategy out[STRATEGIES_
   if (!model->ok || model->schedule.value[KNOB_STAGE] == 0) return 0;
   const Atom *atom = program_atom(model->program);
   if (atom && atom_reads_tiles(atom))
-    return 0;  // tiles are read where they lie, in no order of one's own
+    return 0;  // tiles are read where they lie, so there is no order to choose
   for (int i = 0; i < STRATEGIES_MAX; i++) {
     if (rows[i].order && !knob_is_used(KNOB_FRAG_ORDER, &model->schedule)) continue;
     out[n++] = try_row(arena, model, &rows[i]);

@@ -105,7 +105,7 @@ typedef struct EmitMap {
 } EmitMap;
 EmitMap emit_arg_map(const EmitArg *arg);
 
-// Tells what of a program that somebody wrote the text cannot say, as a sentence; NULL: it can. It
+// Tells what of a program that a user wrote the text cannot say, as a sentence; NULL: it can. It
 // can say all programs that passes make.
 const char *emit_fault(Arena *arena, const Program *program);
 

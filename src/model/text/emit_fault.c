@@ -1,5 +1,5 @@
 // Tells what the emitter asks of a program beyond what makes it run: programs of passes have it
-// all, one that somebody wrote may not.
+// all, one that a user wrote may not.
 #include "model/ir/buffer.h"
 #include "model/ir/op.h"
 #include "model/ir/program.h"

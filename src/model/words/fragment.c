@@ -5,7 +5,7 @@
 //   groupID = lane >> 2,  threadID_in_group = lane % 4
 // and in all of them the bits of an element's position are dealt out in the same order:
 //
-//   packed axis   value bits, as many as neighbours share a register (C: two neighbours, always)
+//   packed axis   value bits for the neighbours that share a register (C: two neighbours, always)
 //                 then lane bits 0 1 (threadID_in_group), then the last value bits
 //   spread axis   lane bits 2 3 4 (groupID), then a value bit (rows 8 apart where M > 8), then the
 //                 warp of a warpgroup (lane bits 5 6: rows 16 and 32 apart)

@@ -140,7 +140,7 @@ void schedule_set(Schedule *schedule, KnobId knob, int64_t value);
 bool schedule_is_given(const Schedule *schedule, KnobId knob);
 
 // The next (+1) or previous (-1) value worth visiting; false at the end of the range. TARGET has no
-// steps here: whoever holds the table of targets steps through it; neither have layouts.
+// steps here: the holder of the table of targets steps through it; neither have layouts.
 bool knob_step(const Schedule *schedule, KnobId knob, int direction, int64_t *value);
 
 // Finds a knob by name or alias, any case; KNOB_NONE when unknown. `nearest` (may be NULL) gets the

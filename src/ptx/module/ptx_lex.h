@@ -5,7 +5,7 @@
 //
 // A word keeps its dots and colons: "ld.shared::cta.v4.f32" and "%tid.x" are one token each, and so
 // is a directive, ".reg". Comments are nothing. Numbers carry their bits: 0f3F800000 is an f32,
-// 1.5 a double that whoever knows the type converts.
+// 1.5 a double that the reader of the type converts.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -9,7 +9,7 @@
 
 #include "ptx/run/run.h"
 
-// Rounds in which everybody asked in vain and nothing happened: nothing will.
+// Rounds in which every warp asked without success and nothing happened: nothing will.
 enum { IDLE_ROUNDS = 256 };
 enum { SLICE = 1 << 14, PATIENCE = 1 << 12 };
 
@@ -262,7 +262,7 @@ void ptx_start_cluster(PtxMachine *m, const int block[3]) {
   if (m->module->begin) m->module->begin(m);
 }
 
-// Runs each warp for a while; false when none could. `*idle`: whether all asked in vain.
+// Runs each warp for a while; false when none could. `*idle`: whether all asked without success.
 static bool run_round(PtxMachine *m, bool *idle) {
   const int64_t before = m->events;
   bool ran = false, works = false;

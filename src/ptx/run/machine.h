@@ -144,7 +144,7 @@ struct Search;
 void ptx_machine_record_orders(PtxMachine *m, Arena *arena, int registers);
 struct Search *ptx_machine_orders(PtxMachine *m, PtxOutcome outcome, int *n_left_out,
                                   const char *const **left_out);
-// Runs a block with the others of its cluster; its own accesses are told to whoever watches.
+// Runs a block with the others of its cluster; its own accesses are told to the watcher.
 PtxOutcome ptx_machine_run(PtxMachine *m, int x, int y, int z);
 // Runs the cluster that a block belongs to; the accesses of all its blocks are told.
 PtxOutcome ptx_machine_run_cluster(PtxMachine *m, int x, int y, int z);

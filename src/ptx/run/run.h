@@ -35,7 +35,7 @@ enum { PTX_RESERVED_1 = 128 };
 #define PTX_PARAM_WINDOW UINT64_C(0x1007c0000000000)
 #define PTX_WINDOW_BYTES UINT64_C(0x10000000000)
 // An address of shared memory names the block of the cluster in these bits: its rank and 1; 0 means
-// one's own. Below them lies the offset in that block's memory.
+// the block's own. Below them lies the offset in that block's memory.
 enum { PTX_RANK_SHIFT = 24, PTX_RANK_BITS = 8 };
 // Constants that are no numbers.
 #define PTX_TAGS UINT64_C(0xffff000000000000)
@@ -138,7 +138,7 @@ typedef struct PtxWarp {
   PtxSplit splits[PTX_LANES + 1];
   int n_splits, now;
   bool stale;       // the last split was chosen long enough
-  int poll;         // the instruction that asked last, and in vain; −1: it was answered
+  int poll;         // the instruction that asked last, without success; −1: it was answered
   int question;     // the last load of a word of global memory that others may change
   uint64_t answer;  // what it brought
   uint32_t carry;
@@ -186,7 +186,7 @@ struct PtxBlock {
   int alive;  // threads that have not ended
   PtxBarrier barriers[PTX_BARRIERS];
   int last_pc, last_thread;  // of the last of them, where it ended
-  bool unsure;               // somebody wrote to its shared memory, and where is not known
+  bool unsure;               // its shared memory was written at a place that is not known
   PtxTmem *tmem;             // tensor memory; NULL: the module has none
 };
 
@@ -280,7 +280,7 @@ struct PtxMachine {
   int alive;  // threads of the cluster that have not ended
   bool stopped;
   bool has_unknowns, unknowns;  // some value may be unknown; some is: from now on they are followed
-  bool unsure;  // of the keeper: somebody wrote to global memory, and where is not known
+  bool unsure;  // of the keeper: global memory was written at a place that is not known
   const char **unknown_why;  // by instruction: why it gave unknown values; NULL: it did not
   int unknown_pc;  // the last instruction that gave an unknown value; -1: an argument, or memory
   bool lapped, forgives;  // a warp came too late for a phase; such warps are let through
@@ -436,7 +436,7 @@ void ptx_tell_deadlock(PtxMachine *m);
 
 // The cluster that a block of the grid belongs to begins; then it gets turns, in each of which its
 // warps run for a while. True: that was the last, and `*outcome` says why. `*rounds` counts, from
-// 0, the turns in a row in which all asked in vain.
+// 0, the turns in a row in which all asked without success.
 void ptx_start_cluster(PtxMachine *m, const int block[3]);
 bool ptx_turn(PtxMachine *m, int *rounds, PtxOutcome *outcome);
 

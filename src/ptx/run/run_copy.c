@@ -1,7 +1,7 @@
 // Copies that go on by themselves, and matrices by rows. (PTX ISA, 9.7.9.25, 9.7.14.5.15 and .16.)
 //
 // cp.async is carried out at once, and its bytes are marked as on their way until the thread that
-// issued it has waited for its group: whoever touches them before is told.
+// issued it has waited for its group: a thread that touches them before is told.
 #include "ptx/run/run_access.h"
 
 void run_cp_async(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {

@@ -4,8 +4,8 @@
 //
 // Blocks of any other launch run one after the other, as long as none waits for one that comes
 // later: locks and semaphores of stream-K and split-K kernels do. A block that asks global memory
-// in vain stands aside, the next one gets a machine beside it, and it goes on when that one is
-// over.
+// without success stands aside, the next one gets a machine beside it, and it goes on when that one
+// is over.
 //
 // Requires: nothing has run yet. Findings of all blocks are kept by the machine that was asked.
 //

@@ -40,7 +40,7 @@ static int64_t place_of(PtxMachine *m, PtxWarp *w, const PtxInst *i, const PtxGr
 PtxMbarrier *ptx_mbarrier_at(PtxMachine *m, PtxWarp *w, uint32_t lane, int64_t offset) {
   PtxMbarrier *b = find(m, offset);
   if (!b) ptx_stop(m, w, PTX_FINDING_MBARRIER, 1u << lane, "it " ORDER_UNINITIALISED);
-  // Whoever uses it does so after it was initialized.
+  // A thread uses it after it was initialized.
   if (b) ptx_touch(m, w, (int)lane, offset, 8, PTX_READS, NULL);
   return b;
 }

@@ -1,7 +1,7 @@
 // Loads, stores and atomics. (PTX ISA, 9.7.9 and 9.7.13.)
 //
 // Each lane's address is looked up, checked for alignment, and the warp's addresses together go to
-// whoever watches. A byte knows whether it was written and whether its value follows from loaded
+// the watcher. A byte knows whether it was written and whether its value follows from loaded
 // data; what comes out of global memory is data by definition.
 #include "ptx/module/float_format.h"
 #include "ptx/run/run_access.h"

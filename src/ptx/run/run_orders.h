@@ -43,7 +43,7 @@ void ptx_orders_registers(PtxMachine *m, PtxWarp *w, int registers);
 void ptx_orders_fence(PtxMachine *m, PtxWarp *w);
 // Whether its scope is the cluster, or a wider one.
 bool ptx_is_wide(const PtxInst *i);
-// A fence of that scope that is none of a proxy.
+// A fence of that scope that is not a proxy fence.
 void ptx_orders_tell(PtxMachine *m, PtxWarp *w);
 void ptx_orders_close(PtxMachine *m, PtxWarp *w, PtxOrdersFamily family);
 void ptx_orders_groups(PtxMachine *m, PtxWarp *w, PtxOrdersFamily family, uint32_t left);

@@ -28,7 +28,7 @@ typedef struct Touch {
 
 typedef struct WarpEvents {
   int process, share;
-  uint32_t masks;   // lanes that have told somebody of something
+  uint32_t masks;   // lanes that have signalled another thread
   uint32_t waited;  // lanes for which the last wait is over
   bool waits;
   int64_t offset;

@@ -4,7 +4,7 @@
 
 // Lanes that the guard left out go on behind this instruction.
 void ptx_only(PtxMachine *m, PtxWarp *w, uint32_t mask);
-// Lanes have ended: whoever waited for them need not any more.
+// Lanes have ended: the lanes that waited for them need not any more.
 void ptx_recheck(PtxMachine *m, PtxWarp *w);
 // The warp's clock goes to `into`, and what the warp does from now on is later.
 void ptx_release(PtxMachine *m, PtxWarp *w, uint32_t *into);

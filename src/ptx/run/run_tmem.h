@@ -30,6 +30,7 @@ static inline PtxTmem *ptx_tmem_of(const PtxWarp *w, const PtxTmemReach *reach) 
 // False after a finding that ends the block: not all of them are allocated.
 bool ptx_tmem_has(PtxMachine *m, PtxWarp *w, uint32_t lane, const PtxTmemReach *reach);
 void ptx_tmem_read(PtxMachine *m, PtxWarp *w, uint32_t lane, const PtxTmemReach *reach);
-// Gives columns back: whoever may still be at them is told. A barrier is enough, no fence is asked.
+// Gives columns back: a warp that may still be at them is told. A barrier is enough, no fence is
+// asked.
 void ptx_tmem_free(PtxMachine *m, PtxWarp *w, uint32_t lane, const PtxTmemReach *reach);
 void ptx_tmem_write(PtxMachine *m, PtxWarp *w, uint32_t lane, const PtxTmemReach *reach);

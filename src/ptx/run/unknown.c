@@ -141,7 +141,7 @@ static const Takes *takes_of(const PtxInst *i) {
   return &none;
 }
 
-// An access that is left out for some lanes: whoever counts is told.
+// An access that is left out for some lanes: the counter is told.
 static void tell_left_out(PtxMachine *m, PtxWarp *w, const PtxInst *i, const PtxGroup *address) {
   PtxAccess access;
   ptx_access_begin(m, w, i, 0, 1, false, address, &access);

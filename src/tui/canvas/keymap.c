@@ -75,7 +75,7 @@ const char *keymap_keys(Arena *arena, const Keymap *map, const char *context, co
   for (const Binding *at = map->last; at; at = at->next) {
     if (!str_equal(at->action, action) || !in_force(map, context, at)) continue;
     bool twice = false;
-    // Another view's binding of the same key to the same action is no reason to leave this one out.
+    // Another view's binding of the same key to the same action does not leave this one out.
     for (const Binding *newer = map->last; newer != at; newer = newer->next)
       twice |= newer->key == at->key && str_equal(newer->action, action) &&
                in_force(map, context, newer);

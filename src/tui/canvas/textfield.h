@@ -25,7 +25,7 @@ typedef struct TextField {
 } TextField;
 
 typedef enum TextFieldResult {
-  TEXTFIELD_IGNORED,  // the key is none of the editor's
+  TEXTFIELD_IGNORED,  // the key is not one of the editor's
   TEXTFIELD_MOVED,
   TEXTFIELD_CHANGED,
   TEXTFIELD_ACCEPTED,   // Enter; the line joins the history

@@ -69,7 +69,7 @@ Color color_from_index(int n);
 Color color_approximate(Color color, ColorDepth depth);
 
 // `option` is the argument of --color ("auto" or NULL: the environment decides). False, with a
-// diagnostic, when it is none of never, 16, 256, truecolor, auto.
+// diagnostic, when it is not never, 16, 256, truecolor or auto.
 typedef struct ColorSettings {
   const char *option, *no_color, *colorterm, *term;
   int terminfo_colors;  // what the terminal's description says; -1 unknown

@@ -6,7 +6,7 @@
 //
 // Worked example: SIGTERM arrives while a frame is drawn. The handler writes 'E', arms the alarm
 // and returns; the loop sees end_signal 15, saves the session and closes the terminal, which
-// disarms the alarm. SIGSEGV instead restores at once and hands on to whoever handled it before.
+// disarms the alarm. SIGSEGV instead restores at once and hands on to the handler before.
 #include "tui/canvas/tty.h"
 
 #include <errno.h>

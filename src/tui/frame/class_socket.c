@@ -1,4 +1,4 @@
-// A Unix socket FOLDER/class-NAME.sock, mode 0660 in a group's folder and 0600 in one's own.
+// A Unix socket FOLDER/class-NAME.sock, mode 0660 in a group's folder and 0600 in the user's own.
 //
 // A socket file stays behind when its owner dies. A process that wants to teach there tries to
 // connect first: a refusal means that the file is dead and may go. Any other answer means that the

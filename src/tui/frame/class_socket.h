@@ -27,7 +27,7 @@ const char *class_socket_way_out(Arena *arena);
 // else: a suspended teacher does not answer, and teaches still.
 int class_socket_listen(const char *path, bool shared, Diags *diags);
 // The inode of the socket at the path, to be asked right after class_socket_listen;
-// class_socket_leave takes away that one and not what somebody else has put there since.
+// class_socket_leave takes away that one and not what another user has put there since.
 ino_t class_socket_node(const char *path);
 void class_socket_leave(const char *path, ino_t node);
 int class_socket_connect(const char *path);  // -1: no listener

@@ -2,14 +2,16 @@
 //
 // The teacher's end composes the message of where the class is after every key; when its text
 // differs from what was sent last, everybody gets it. So there is no protocol of changes, and
-// whoever joins late, or again, gets the same line as all the others. Worked example of a step:
+// a follower who joins late, or again, gets the same line as all the others. Worked example of a
+// step:
 //   teacher  {"type":"step","lesson":"banks","step":3,"state":"BM=16,…","revealed":false}
 //   ana      {"type":"guess","lesson":"banks","step":3,"guess":"4"}       counted
 //   ben      {"type":"guess","lesson":"banks","step":2,"guess":"2"}       late: passed over
 //   teacher  the same with "revealed":true       everybody's guess is judged on their own screen
 //
-// Lines are read strictly and are short; whoever sends anything else is let go. A guess is a text
-// of at most CLASS_GUESS_BYTES, sanitised before it is kept; a follower has one guess at a time.
+// Lines are read strictly and are short; a follower that sends anything else is let go. A guess is
+// a text of at most CLASS_GUESS_BYTES, sanitised before it is kept; a follower has one guess at a
+// time.
 #include "tui/frame/classroom.h"
 
 #include <errno.h>
@@ -50,7 +52,7 @@ struct Classroom {
   Follower follower[CLASS_FOLLOWERS_MAX];
   ClassPeer teacher;  // FOLLOWER: the other end
   int64_t retry_ms;
-  bool is_held;  // FOLLOWER: somebody listens, with or without a place
+  bool is_held;  // FOLLOWER: a listener, with or without a place
   char sent_guess[CLASS_GUESS_BYTES];
   const Lesson *lesson;  // what the guesses are about
   int step;
@@ -282,7 +284,7 @@ static char *line_of(Classroom *class, const Form *form) {
   return out.text;
 }
 
-// A connection without a hello in its time is closed: a place is for somebody with a name.
+// A connection without a hello in its time is closed: a place is for a follower with a name.
 static void drop_silent(Classroom *class) {
   const int64_t now = clock_ms();
   for (int i = 0; i < CLASS_FOLLOWERS_MAX; i++) {
@@ -510,7 +512,7 @@ static bool take_step(Classroom *class, const JsonValue *root) {
   return true;
 }
 
-// No one holds the answer any more; whoever waits may go on alone.
+// No one holds the answer any more; a waiting follower may go on alone.
 static void lose_teacher(Classroom *class) {
   class_peer_close(&class->teacher);
   tutor_of(class->session)->class.connected = tutor_of(class->session)->run.held = false;

@@ -2,8 +2,8 @@
 //   {"schema":"gemmview/1","lessons":[{"name":"banks","step":3,"right":[1,2],"shown":[]}]}
 //
 // Steps count from 1, as on the screen. Rows of lessons that this program does not have are passed
-// over and written back as they are, so that a folder of one's own lessons may come and go; steps
-// that a lesson has no longer are passed over too.
+// over and written back as they are, so that a folder of the user's own lessons may come and go;
+// steps that a lesson has no longer are passed over too.
 #include "tui/frame/lesson_progress.h"
 
 #include <errno.h>

@@ -435,7 +435,7 @@ static void take_bench(Requests *requests, const Request *request, const BenchRe
   if (bench->error) session_say(requests->session, SAID_ERROR, "%s", bench->error);
 }
 
-// "you, 40 s ago" for one's own, of another session.
+// "you, 40 s ago" for the user's own, of another session.
 static void take_shared(Requests *requests, const Request *request, const HistoryRow *row) {
   Session *session = requests->session;
   arena_reset(requests->scratch);

@@ -22,7 +22,7 @@ int requests_fd(
 
 // Files what has come; true when the screen has to be drawn again.
 bool requests_poll(Requests *requests);
-// Submits the requests that are due. The milliseconds until the next one is due, -1: none is.
+// Submits the requests whose time has come. The milliseconds until the next one's, -1: none waits.
 int requests_tick(Requests *requests, int64_t now_ms);
 // Verify and time the present schedule (and A beside it, while A|B is on).
 void requests_bench(Requests *requests);

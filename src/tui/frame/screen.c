@@ -153,7 +153,7 @@ static int next_title(const Session *session, const bool titled[SESSION_VIEWS_MA
   return next < 0 && !titled[view_count - 1] ? view_count - 1 : next;
 }
 
-// A title is written whole or not at all: the present view's first, then as many as fit. Returns
+// A title is written whole or not at all: the present view's first, then those that fit. Returns
 // the columns that are left.
 static int choose_titles(const Session *session, int cols, bool titled[SESSION_VIEWS_MAX]) {
   for (int next = session->at.view; next >= 0 && title_cols(next) <= cols;

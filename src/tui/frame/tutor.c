@@ -325,7 +325,7 @@ static void mark_step(struct Session *session, bool right) {
   session->wishes.keep_progress = true;
 }
 
-// A schedule of one's own stays: it is what the answer is about.
+// A schedule of the reader's own stays: it is what the answer is about.
 static void show_answer(struct Session *session) {
   Tutor *tutor = tutor_of(session);
   tutor->run.revealed = true;

@@ -5,9 +5,9 @@
 //   tutor_guess(session, "8");                   checked at once, unless the answer is held back
 //   tutor_reveal(session);
 //
-// LessonRun is all that decides what the lesson view shows: whoever sets it, a key or a teacher's
-// message, drives the same screen. A step puts its schedule into the session as one edit, so that
-// `u` leads back; the knobs may then be turned freely, and tutor_restore() puts the step's back.
+// LessonRun is all that decides what the lesson view shows: a key or a teacher's message sets it
+// and drives the same screen. A step puts its schedule into the session as one edit, so that `u`
+// leads back; the knobs may then be turned freely, and tutor_restore() puts the step's back.
 #pragma once
 #include "model/lessons/lesson.h"
 
@@ -20,7 +20,7 @@ typedef struct LessonRun {
   int step;
   char guess[TUTOR_GUESS_BYTES];  // "" = none yet
   bool revealed;
-  bool held;  // the reveal is somebody else's; guesses are taken, not judged
+  bool held;  // the reveal is the teacher's; guesses are taken, not judged
 } LessonRun;
 
 // The marks of a lesson, kept between runs; bit i stands for step i.

@@ -144,7 +144,7 @@ ViewWait views_wait(const Session *session);
 // One step of what can wait, the shown view's before the session's own; false: all is done. `news`:
 // the view has something else to show.
 bool view_idle(Session *session, bool *news);
-// Runs an action by name; false when there is none of that name here.
+// Runs an action by name; false when no action here has that name.
 bool view_run(Session *session, const char *action, const char *argument);
 
 // Halves a pane for A|B: gives the left half for A and leaves `in` the right one for B, a line and

@@ -3,7 +3,7 @@
 //   KnobShown shown[KNOB_COUNT];
 //   knobs_shown(session, shown);
 //
-// Shown are those that do something in this schedule, those that somebody touched, the knob in
+// Shown are those that do something in this schedule, those that the user touched, the knob in
 // hand, and, up to KNOBS_AT_FIRST in all, those that the main line of the ladder uses, the nearest
 // rungs first. A knob that is turned to rest stays where it was, since it is then a touched one.
 #pragma once

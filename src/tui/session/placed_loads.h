@@ -4,7 +4,7 @@
 //   PlacedLoads *placed = placed_loads_new(arena);
 //   placed_loads_look(placed, &targets, &schedule);           another schedule: all is forgotten
 //   while (placed_loads_try(placed, 0, LOAD_ANYWHERE)) …      a run of the interpreter each
-//   while (placed_loads_next(placed, &copy, &place))          a safe place that nobody has asked
+//   while (placed_loads_next(placed, &copy, &place))          a safe place that was not asked
 //   for
 //     … placed_loads_plan(arena, placed, copy, place) …       to be compiled
 //   placed_loads_take(placed, key, copy, place, &cubin, NULL);

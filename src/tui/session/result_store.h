@@ -1,7 +1,7 @@
 // Keeps the answers of compilers and GPUs, each under the one schedule it is for.
 //
 // A result is found again only by the schedule it belongs to: after an edit there is none, and the
-// screen says which recorded one is nearest instead of showing somebody else's number.
+// screen says which recorded one is nearest instead of showing another state's number.
 //
 //   results_load(&results, text, n, "results/h200_fp32.json", &diags);
 //   const Timed *timed = results_find(&results, &schedule);   measured here before recorded
@@ -131,7 +131,7 @@ bool results_load(Results *results, const char *text, size_t n, const char *what
 void results_add_bench(Results *results, const Schedule *schedule, const BenchEntry *entry,
                        const BenchResult *bench);
 
-// Files what somebody else measured on the same GPU, minutes ago.
+// Files what another user measured on the same GPU, minutes ago.
 void results_add_shared(Results *results, const Schedule *schedule, const HistoryRow *row);
 // Keeps the newest rows of the history; what was kept before goes.
 void results_set_past(Results *results, const HistoryRow *rows, int n);

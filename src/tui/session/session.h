@@ -7,7 +7,7 @@
 //   session_close(session);
 //
 // No view is known here: what each keeps between frames lies in session->at.own, which the frame
-// fills (explorer.h), and whoever draws opens a session there.
+// fills (explorer.h), and the code that draws opens a session there.
 //
 // Side `now` is being edited; side `then` is the one it is compared with, if any. Every edit can be
 // undone; a rung that is left keeps what was made of it.
@@ -247,7 +247,7 @@ int session_edits(const Session *session);  // knobs in which the schedule diffe
 // the schedule is no longer called after it.
 int session_departures(const Session *session);
 const Rung *session_rung(const Session *session);
-// The access that is chosen: one of both is NULL, or the kernel has none of the kind.
+// The access that is chosen: one of both is NULL, or the kernel has no such access.
 const Site *session_site(const Session *session);
 const GlobalSite *session_global(const Session *session);
 // The first where one of global memory is chosen: for screens about slabs.

@@ -140,7 +140,7 @@ bool why_answers_poll(WhyAnswers *answers) {
   const bool news = n > job->n_seen || done;
   job->n_seen = n;
   // All that was asked about another schedule while this one was played is begun by the next frame;
-  // a job that was not wanted to its end is asked again when somebody comes back to it.
+  // a job that was not wanted to its end is asked again when the user comes back to it.
   if (done && atomic_load(&job->unwanted)) job->key = 0;
   return news;
 }

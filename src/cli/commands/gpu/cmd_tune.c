@@ -218,7 +218,7 @@ static void print_progress(Run *run, const TuneField *field) {
   print_line(&tune_progress_form, &line);
 }
 
-// Others go on: whoever gave several workers wants to know which of them does nothing.
+// Others go on: a user who gave several workers wants to know which of them does nothing.
 static void tell_lost(Run *run) {
   for (int i = 0; i < run->n_workers && run->n_workers > 1; i++) {
     const char *why = tune_worker_error(run->tune, i);

@@ -3,7 +3,7 @@
 #include "base/form.h"
 #include "model/words/fragment.h"
 
-// Name, PTX and its words, extents, types, whom it is for.
+// Name, PTX and its words, extents, types, the threads it is for.
 extern const Form atom_form;
 
 // The whole table, to stdout.

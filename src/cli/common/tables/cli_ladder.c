@@ -1,4 +1,4 @@
-// data/ladders, read through embed.h so that a folder of one's own can stand in.
+// data/ladders, read through embed.h so that a folder of the user's can stand in.
 #include "cli/common/tables/cli_ladder.h"
 
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "kernels/device/history/recorded.h"
 
 typedef struct CliTiming {
-  const char *rung;  // NULL: a state of one's own
+  const char *rung;  // NULL: a state that is not a rung
   const Model *model;
   const Plan *plan;
   const char *state, *record;     // as it was given; as it is kept

@@ -10,7 +10,8 @@
 bool place_table_is_asked(int argc, char **argv);  // whether there is a --places
 int place_table_run(Arena *arena, int argc, char **argv);
 
-// Compiles what is due of the places, all at once, and files it; an exit status, after saying on
-// stderr what went wrong. `ptxas_opt` and `compiler`, which gets "NVRTC 13.0", may be NULL.
+// Compiles the places that are not compiled yet, all at once, and files it; an exit status, after
+// saying on stderr what went wrong. `ptxas_opt` and `compiler`, which gets "NVRTC 13.0", may be
+// NULL.
 int cli_compile_places(Arena *arena, CliWorker *worker, PlacedLoads *placed, const char *ptxas_opt,
                        const char **compiler);

@@ -1,6 +1,6 @@
 // The steps that are tried, large ones first: a smaller launch, one store, instructions left out in
 // halves, quarters …, one by one; then an instruction's source in place of its result, a number, a
-// guard or a parameter less. After each step goes what nobody needs any more.
+// guard or a parameter less. After each step the code that no other needs any more goes too.
 //
 //   add.s32 %r3, %r1, %r2;                             →   max.s32 %r4, %r1, %r0;
 //   max.s32 %r4, %r3, %r0;     %r1 in place of %r3
@@ -18,7 +18,7 @@ typedef struct Scratch {
   bool rewritten;  // pieces have other words than the module
 } Scratch;
 
-// False: there is nothing of the kind.
+// False: nothing was changed.
 typedef bool Edit(const Reduce *r, Scratch *s, int at, int n);
 
 static bool read_scratch(const Reduce *r, Scratch *s, const char *text, size_t bytes) {

@@ -14,7 +14,7 @@ typedef struct Use {
 typedef struct Uses {
   Use *uses;
   int n;
-  bool is_pure;  // nobody misses it whose results nobody reads
+  bool is_pure;  // without a reader of its results it is not needed
 } Uses;
 
 static void add_args(const PtxModule *module, const PtxFunction *kernel, const PtxGroup *g,

@@ -47,7 +47,7 @@ typedef struct PieceText {
 // The kernel's part of a text that is known to be PTX; other kernels are left out.
 PieceText pieces_read(Arena *arena, const char *text, size_t bytes, const char *kernel);
 int pieces_find(const PieceText *t, PieceKind kind, int nth);  // -1: there are fewer
-// Leaves out labels and declarations that nobody names any more, and braces around nothing.
+// Leaves out labels and declarations that no instruction names any more, and braces around nothing.
 void pieces_settle(PieceText *t);
 bool piece_is_named(const PieceText *t, int at);  // by another one that is kept
 const char *pieces_text(const PieceText *t);
@@ -61,9 +61,9 @@ const char *piece_operand(Arena *arena, const Piece *piece, int nth);
 
 // ---- reduce_flow.c: what an instruction reads and writes ----------------------------------------
 
-// Leaves out, with what is left out already, instructions that read what nobody writes any more, or
-// write what nobody reads; with `keeps_dead` only what nobody reads any more. Instruction n of the
-// pieces is code[kernel->first + n].
+// Leaves out, with what is left out already, instructions that read a register without a writer, or
+// write one without a reader; with `keeps_dead` only one that has lost its readers. Instruction n
+// of the pieces is code[kernel->first + n].
 void flow_close(PieceText *t, const PtxModule *module, const PtxFunction *kernel, bool keeps_dead);
 
 // A run of the PTX tells: the first register that was read before it was written, and values.
@@ -121,10 +121,10 @@ typedef struct Reduce {
   int64_t budget;
   int block[3];        // that the first difference is of
   bool is_placed;      // memory depends on where shared memory lies
-  bool keeps_dead;     // it is not seen without code that nobody needs
+  bool keeps_dead;     // it is not seen without code that has no reader
   int unwritten_line;  // of the text tried last
   int counts[REDUCE_N_VERDICTS];
-  int assembled, most;  // machine codes made, and how many may be
+  int assembled, most;  // machine codes made, and the limit of that
   OpenListings listings;
   uint64_t *seen;
   int n_seen, cap_seen;

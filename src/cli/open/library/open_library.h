@@ -13,7 +13,7 @@ typedef struct OpenLibrary {
   size_t n;
 } OpenLibrary;
 
-// False: the path is none of such a file. open_library_close() unmaps it.
+// False: the path is not of such a file. open_library_close() unmaps it.
 bool open_library(Arena *arena, const char *path, OpenLibrary *out);
 void open_library_close(OpenLibrary *library);
 // The cubin or PTX of the kernel, and its whole name in *kernel; .ptx NULL after a finding.

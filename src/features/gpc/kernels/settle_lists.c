@@ -2,7 +2,7 @@
 #include "features/gpc/model/deal_lists.h"
 #include "kernels/device/gpu.h"
 
-// The table, and a claim for each cluster that nobody has made yet.
+// The table, and a claim for each cluster that is not made yet.
 bool gpu_settle_PLACES(Gpu *gpu, GpuProgram *program, int i, int blocks) {
   const PlanKernel *kernel = &program->plan->kernels[i];
   const int cluster = gpu_cluster_blocks(kernel);

@@ -5,7 +5,7 @@
 // and claims[17] is 4 in launch 5. atomicMax(&claims[17], 5) gives 4 back, so the list is the
 // cluster's. Had it given 5, another cluster of this launch has it, and claims[18] is tried. There
 // are as many lists as clusters and each cluster takes one, so all lists are taken whatever the
-// table says, and as launches have growing numbers, nobody sets claims back to 0.
+// table says, and as launches have growing numbers, no code sets claims back to 0.
 #include "base/random.h"
 #include "features/gpc/model/deal_lists.h"
 #include "model/ir/program.h"

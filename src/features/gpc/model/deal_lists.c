@@ -42,7 +42,7 @@ static int places_alike(const Shares *shares, int place) {
   return n;
 }
 
-// The commonest share first, so that the odd ones shift nobody else's groups; then the larger.
+// The commonest share first, so that the odd ones shift no other groups; then the larger.
 static bool goes_before(const Shares *shares, int a, int b) {
   const int more = places_alike(shares, a) - places_alike(shares, b);
   if (more) return more > 0;

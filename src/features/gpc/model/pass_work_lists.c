@@ -8,7 +8,7 @@
 //
 // The tiles of list l in turn i are number i · lists + l in the order of GROUP_M and GROUP_N, so a
 // row of neighbouring lists has neighbouring tiles in every turn. The launch says by %smid which
-// list is meant for whom (model/words/places.h), so that clusters of one GPC have neighbouring
+// list is meant for which GPC (model/words/places.h), so that clusters of one GPC have neighbouring
 // lists. Requests of one GPC for the same lines of the operand that is not multicast then merge on
 // their way to L2.
 //

@@ -103,7 +103,7 @@ const char *history_failure(const History *history);
 double history_ratio(const HistoryRow *row);
 // "2026-11-22T03:54:03Z", as results carry it; "0000-00-00T00:00:00Z" for a text that is no date.
 const char *history_date(Arena *arena, const HistoryRow *row);
-// The row with "you" for one's own name.
+// The row with "you" for the user's own name.
 HistoryRow history_said(Arena *arena, const HistoryRow *row);
 // "NVIDIA H200", or "NVIDIA H200, simulated".
 const char *history_gpu(Arena *arena, const HistoryRow *row);

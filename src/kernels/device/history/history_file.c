@@ -1,6 +1,6 @@
 // Names, links and the turns at mending.
 //
-// SQLite resolves links itself and would follow one that somebody planted as history.db, so the
+// SQLite resolves links itself and would follow one that another user planted as history.db, so the
 // path it gets is resolved here, all but the last name in a shared folder, and is opened with
 // SQLITE_OPEN_NOFOLLOW. Its companions (-wal, -shm) take the file's mode and follow no links.
 //
@@ -43,7 +43,7 @@ static bool is_network_folder(const char *folder) {
   return false;
 }
 
-// Somebody else's folder of that name is not ours to trust.
+// Another user's folder of that name is not to be trusted.
 static char *local_path(Arena *arena) {
   char *folder = arena_printf(arena, "/var/tmp/gemmview-%u", (unsigned)getuid());
   struct stat info;
@@ -85,7 +85,7 @@ static bool history_file_is_shared(Arena *arena, const char *path) {
 // ---- making it ----------------------------------------------------------------------------------
 
 // The folder may be reached by links, which are its owner's business; the file of a shared folder
-// may not, and one's own may.
+// may not, and the user's own may.
 static const char *resolve(Arena *arena, const char *path, bool shared) {
   char real[PATH_MAX];
   if (!shared && realpath(path, real)) return arena_strdup(arena, real);

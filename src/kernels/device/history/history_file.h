@@ -1,6 +1,6 @@
-// The file that the history lies in: where, made by whom, and what becomes of a damaged one.
+// The file that the history lies in: its place, its maker, and what becomes of a damaged one.
 //
-// A classroom's folder is shared, so whoever may write there may have put anything under the
+// A classroom's folder is shared, so any member who may write there may have put anything under the
 // file's name. It is made with O_EXCL and O_NOFOLLOW, no link is followed to it, and no mode is
 // changed but that of a file that this process made.
 #pragma once
@@ -12,15 +12,16 @@
 char *history_file_path(Arena *arena);
 
 // Makes an empty file where there is none; false with errno set when it cannot be opened after
-// that. `*real` is `path` with the links of its folder resolved and that of a file of one's own.
+// that. `*real` is `path` with the links of its folder resolved and that of a file of the user's
+// own.
 bool history_file_prepare(Arena *arena, const char *path, const char **real);
 
-// A turn at mending what lies in the file's folder: whoever has it is alone with it among all
+// A turn at mending what lies in the file's folder: its holder is alone with it among all
 // processes, until it is given up. −1: the file is another user's, or others did not end within
 // `patience_ms`.
 int history_file_begin_mending(Arena *arena, const char *path, int patience_ms);
 // Renames the file and its companions to names that nothing has yet: history.db.damaged-1735689600,
-// or -1735689600.2. To be called by whoever has the turn and found the damage within it.
+// or -1735689600.2. To be called by the holder of the turn that found the damage within it.
 bool history_file_put_aside(Arena *arena, const char *path);
 // The number of files that were put aside; the name of the last one in *last.
 int history_file_count_aside(Arena *arena, const char *path, const char **last);

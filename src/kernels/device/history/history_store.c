@@ -3,8 +3,8 @@
 // With journal_mode WAL readers never wait for a writer, and with synchronous FULL a row that was
 // added is on the disk: kill −9 can lose the row that is being written and nothing else. Writers
 // wait for each other at most WRITERS_PATIENCE_MS. The schema carries a number (user_version); a
-// file of a newer program is read by nobody but that program, one with tables of somebody else's
-// making by nobody, and a damaged one is put aside under a name of its own when it is this user's,
+// file of a newer program is read by that program alone, one with tables of another program
+// by none, and a damaged one is put aside under a name of its own when it is this user's,
 // so that the next start has a history again (history_file.h). Worked example:
 //
 //   ana   history_add(…, "9f3c…", problem, GPU)              when 12:00:10

@@ -13,7 +13,7 @@
 #include "kernels/device/bench.h"
 
 typedef struct RecordedRow {
-  const char *rung;   // NULL: a state of one's own
+  const char *rung;   // NULL: a state that is not a rung
   const char *state;  // the one-line state
   int64_t m, n, k;
   bool verified;                           // every cell of C was right

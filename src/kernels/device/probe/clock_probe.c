@@ -83,7 +83,7 @@ static const Row rows[] = {
 };
 enum { N_ROWS = sizeof rows / sizeof *rows };
 
-// A fact is (row `of`, of so many warps, less row `less`) · scale - minus.
+// A fact is (row `of`, of its number of warps, less row `less`) · scale - minus.
 typedef struct FactRow {
   const char *key, *of;
   int warps;

@@ -108,7 +108,7 @@ static void add_access(Arena *arena, Str *text, const BankOp *op, int step) {
                  "\"memory\");\n",
                  op->ptx, step * BANK_LINE_BYTES, op->bytes);
       break;
-    case BANK_GLOBAL:  // has a table of its own (sector.h); nobody's addresses here are of it
+    case BANK_GLOBAL:  // has a table of its own (sector.h); no address here is of it
       break;
   }
 }

@@ -1,4 +1,4 @@
-// How many clocks shared-memory accesses take on the GPU at hand, to stand beside the wavefronts
+// The clocks that shared-memory accesses take on the GPU at hand, to stand beside the wavefronts
 // that the bank model counts for them. Needs no permission for counters.
 //
 //   ProbeRequest request = {.n = 2, .access = {{"lds32", {0, 128, …}}, {"ldsm_x4", {0, 64, …}}}};

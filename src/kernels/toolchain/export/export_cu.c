@@ -2,10 +2,10 @@
 //
 // The check is the one of verify.h: |c − ref| <= tolerance · (|A|·|B|)ij + rounding · |ref| +
 // least, the reference in float64 on the GPU, C filled with NaN before the launch so that a cell
-// nobody wrote is wrong. The kernels' own types serve the host part as well: number() and set() are
-// all it needs to know of them. Up to 2^36 products every cell is compared (4096³ is just that);
-// beyond, every step-th cell, step odd, while a NaN is looked for in all of them. Worked example,
-// 8192³: 2^39 products, step 9.
+// without a value is wrong. The kernels' own types serve the host part as well: number() and set()
+// are all it needs to know of them. Up to 2^36 products every cell is compared (4096³ is just
+// that); beyond, every step-th cell, step odd, while a NaN is looked for in all of them. Worked
+// example, 8192³: 2^39 products, step 9.
 //
 // An operand that a kernel takes as a tensor map has both in Operands, `A` for the check and
 // `A_map` for the launch; the map's sizes are those of the plan. What a launch has to settle for a

@@ -65,7 +65,7 @@ static bool is_new(AccessSeen *seen, int64_t piece, int warp) {
 }
 
 // Bytes that come from L2: the sectors that the block has not asked L1 for. A warp that has not
-// asked for one of them waits as long as whoever asked first, for both ask at the same time.
+// asked for one of them waits as long as the one that asked first, for both ask at the same time.
 static double far_bytes_of(AccessCosts *costs, int warp, const SassInst *inst,
                            const int64_t address[SASS_LANES], bool *waits) {
   enum { BLOCK = -1 };

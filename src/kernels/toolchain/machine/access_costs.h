@@ -1,5 +1,5 @@
 // The cost of a kernel's accesses to memory, instruction by instruction, from the addresses that
-// its lanes ask for: wavefronts of shared memory, lines and sectors of global memory. Whoever
+// its lanes ask for: wavefronts of shared memory, lines and sectors of global memory. The code that
 // follows a warp through machine code tells the addresses: sass/sass_run.h, which computes them, or
 // a run on the CPU (run_ways.h).
 //
@@ -32,7 +32,7 @@ typedef struct AccessCosts {
 
 AccessCosts access_costs_new(Arena *arena, const SassCode *code);
 SassAccess access_costs_note;  // context: the AccessCosts
-// An access of which no address was told has as many wavefronts, or lines, as its bytes need.
+// An access of which no address was told has the wavefronts, or lines, that its bytes need.
 void access_costs_finish(AccessCosts *costs);
 
 // A copy of a box by TMA; an access to a thread's stack.

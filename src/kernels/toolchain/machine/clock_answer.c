@@ -1,7 +1,7 @@
 // Machine code → the clocks of each of its loops, and what of them every instruction costs.
 //
 // A loop is played alone, all resident blocks in it. What the code does not say is taken at its
-// cheapest and told: an access to shared memory has as many wavefronts as its bytes need, loops
+// cheapest and told: an access to shared memory has the wavefronts that its bytes need, loops
 // inside turn once, a block has the threads that the code declares. Loads of global memory answer
 // as L2 does when nothing else is asked for; the upper end of a span has them as far away as under
 // load.

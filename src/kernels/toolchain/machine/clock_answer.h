@@ -108,7 +108,7 @@ typedef struct ClockAnswer {
   ClockIf what_if[CLOCK_IFS];                 // of the kernel
   double stalls[CLOCK_CAUSE_COUNT];           // per issued instruction
   // Per instruction: times that warps come by, of the whole grid or, where the launch is not known,
-  // of a warp in a turn of its loop; clocks lost, of the kernel or of that turn; why and by whom.
+  // of a warp in a turn of its loop; clocks lost, of the kernel or of that turn; why and by what.
   double *executed, *lost;
   const double *stood;  // clocks of the warps of a scheduler that stood there; NULL: not known
   ClockCause *cause;

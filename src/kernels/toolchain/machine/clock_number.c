@@ -50,7 +50,7 @@ static ClockTexts texts_of(Arena *arena, const Emission *emission, const Compile
 }
 
 // How far tensor cores and power hold the clock down is known less well than clocks are; where
-// nobody measured what the products take, a GPU that was measured may be slower by as much as one
+// no record says what the products take, a GPU that was measured may be slower by as much as one
 // that was not.
 ClockedSpeed clock_speed(const Model *model, const ClockAnswer *answer) {
   static const double held_error = 0.05, unknown_error = 0.3;

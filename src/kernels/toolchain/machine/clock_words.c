@@ -1,6 +1,8 @@
 // Words for causes, and sentences for instructions.
 #include "kernels/toolchain/machine/clock_words.h"
 
+#include "base/str.h"
+
 static const char *const cause_words[CLOCK_CAUSE_COUNT] = {
     [CLOCK_SELECTED] = "issue",
     [CLOCK_NOT_SELECTED] = "another warp",
@@ -96,10 +98,16 @@ static const char *name_of(const ClockAnswer *answer, int i) {
   return *name == '?' ? "the instruction" : name;
 }
 
+// WARPGROUP waits for the groups of wgmma, which the profiler counts as waiting at a barrier.
+static bool waits_for_wgmma(const ClockAnswer *answer, int i) {
+  return answer->cause[i] == CLOCK_BARRIER && str_equal(name_of(answer, i), "WARPGROUP");
+}
+
 const char *clock_reason(Arena *arena, const ClockAnswer *answer, int i) {
   const ClockCause cause = answer->cause[i];
   const int by = answer->blame[i];
   if (cause == CLOCK_DISPATCH) return bank_reason(arena, answer, i);
+  if (waits_for_wgmma(answer, i)) return "waits for wgmma";
   if (by < 0 || by >= answer->code.n) return clock_cause_word(cause);
   if (cause == CLOCK_WAIT) return arena_printf(arena, "stall of %04x", by * SASS_BYTES);
   const char *verb = cause == CLOCK_SHORT_SCOREBOARD || cause == CLOCK_LONG_SCOREBOARD

@@ -3,8 +3,9 @@
 // The section .text.KERNEL is walked as the SM issues it: an instruction waits for the scoreboards
 // that it names, is issued, and the next one follows after its stall. What takes a time of its own
 // (loads, mma.sync) opens a scoreboard until it is there. Walked once as if every load of global
-// memory were as near as L1 and once as if it were as far as L2, it shows how many of them the
-// compiler put together: two FFMA that wait for a load each, one after the other, take twice L2.
+// memory were as near as L1 and once as if it were as far as L2, it shows the number of them that
+// the compiler put together: two FFMA that wait for a load each, one after the other, take twice
+// L2.
 //
 // Worked example, the loop of fp32 with B straight from global memory, 16 k-steps as they are
 // unrolled: with 32 registers the compiler loads one value after the other, 16 · 300 clocks a turn;

@@ -1,8 +1,8 @@
 // Machine code, launch and addresses → the blocks of the SM that has most of them.
 //
 // Blocks are alike but for their number; of causal attention, whose blocks have more or fewer keys,
-// as many are walked as the SM runs. The first times that a warp comes by an access, its addresses
-// are costed (access_costs.h).
+// the walk takes all that the SM runs. The first times that a warp comes by an access, its
+// addresses are costed (access_costs.h).
 //
 // Worked example, 4,096 tiles on 132 SMs, two blocks at once: the SM with most runs 32, in 16
 // generations, of which three are played.

@@ -2,9 +2,9 @@
 //
 // An instruction belongs to the statement whose line it comes from; its opcode says the width. How
 // often it runs follows from the loops it stands in, which are the jumps backwards: the outermost
-// one that has accesses goes from slab to slab, and those inside it go over k_i, as far as nobody
-// unrolled them. Their trips are not read from the code but from what has to be moved: all accesses
-// of a slab together are as many bytes as the program says. A copy of the loop in front of it (the
+// one that has accesses goes from slab to slab, and those inside it go over k_i, as far as they are
+// not unrolled. Their trips are not read from the code but from what has to be moved: all accesses
+// of a slab together move the bytes that the program says. A copy of the loop in front of it (the
 // first slab, peeled off) is left out where the loop itself has the statement.
 //
 // Worked example, b <- B_s, 16 k-steps of 4 floats, 256 bytes a lane and slab. The code has one

@@ -7,10 +7,10 @@
 //
 // A slot has a cache for each bank. It holds the register of the last operand of that bank marked
 // .reuse there, and is gone when another register of the bank is read in that slot, when the
-// register is written, and at a label, behind which nobody knows who came before. An instruction
-// without a register of the bank in that slot leaves it. ptxas says so itself: of the 1,863 flags
-// of five fp32 kernels for sm_90a (NVRTC 13.0) 99 have other registers read in that slot before the
-// next read of theirs, and in 98 of those all of them are of the other bank.
+// register is written, and at a label, behind which the instruction before is not known. An
+// instruction without a register of the bank in that slot leaves it. ptxas says so itself: of the
+// 1,863 flags of five fp32 kernels for sm_90a (NVRTC 13.0) 99 have other registers read in that
+// slot before the next read of theirs, and in 98 of those all of them are of the other bank.
 #include "kernels/toolchain/machine/register_banks.h"
 
 #include <ctype.h>

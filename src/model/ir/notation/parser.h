@@ -74,9 +74,9 @@ void parse_blanks(Parser *p);
 
 // A word or sign as it stands; blanks in front of it and between its words are free.
 bool parse_word(Parser *p, const char *word);
-bool parse_peek(Parser *p, const char *word);         // whether it stands here; nothing is expected
-bool parse_maybe(Parser *p, const char *word);        // takes it if it does
-bool parse_comma(Parser *p);                          // the same of ",", which is noted as expected
+bool parse_peek(Parser *p, const char *word);   // whether it stands here; its absence is no fault
+bool parse_maybe(Parser *p, const char *word);  // takes it if it does
+bool parse_comma(Parser *p);                    // the same of ",", which is noted as expected
 const char *parse_name(Parser *p, const char *what);  // an identifier; NULL
 bool parse_number(Parser *p, int64_t lo, int64_t hi, int64_t *out);
 bool parse_int(Parser *p, int lo, int hi, int *out);

@@ -1,7 +1,7 @@
 // softmax's naive nest → BLOCK and THREAD tiers.
 //
 // Requires: tile or atomize. Ensures: in softmax, loops h, q_b (BLOCK) and q_t (THREAD) outermost,
-// a row for each thread, in blocks of as many threads as the other kernels have. Preserves: what is
+// a row for each thread, in blocks of the size that the other kernels have. Preserves: what is
 // done for a row.
 #include "model/ir/buffer.h"
 #include "model/ir/program.h"

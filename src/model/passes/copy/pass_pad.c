@@ -4,7 +4,7 @@
 // always derived from the strides.
 //
 // Worked example: rows of 128 floats start at bank 0 each; with a pad of 4, row r starts at bank
-// 4·r mod 32, and a store that walks down a column spreads over eight times as many banks.
+// 4·r mod 32, and a store that walks down a column spreads over eight times the banks.
 #include "model/ir/buffer.h"
 #include "model/passes/passes.h"
 

@@ -12,7 +12,7 @@
 // Why the fence: a copy by TMA does not queue up behind reads as a store does. A barrier says that
 // the reads of a slab were issued; those that still wait for a bank may come after the bytes of the
 // next one. H200, f16, unswizzled slabs in a ring of two: without it every run had wrong cells.
-// Why one, by the thread that asks: it covers what this thread knows to be over, whoever did it
+// Why one, by the thread that asks: it covers all that this thread knows to be over, its own or not
 // (PTX ISA, 8.10: a proxy fence anywhere along the path), and no reader waits for its own reads.
 // `gemmview selftest --gpu --only order` shows that it waits for the queues of the whole SM.
 //

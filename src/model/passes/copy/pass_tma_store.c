@@ -18,8 +18,8 @@
 //   barrier of 32 threads
 //   lane 0: tma.store 16 x 64, bulk.commit
 // and at the end, once: bulk.wait 0, for a block must not end before its boxes have been read (PTX
-// ISA, cp.async.bulk.wait_group). Nobody computes an address in C, and cells outside of it are left
-// out by the accelerator. C_s is no part of the ring: a producer may run on meanwhile.
+// ISA, cp.async.bulk.wait_group). No lane computes an address in C, and cells outside of it are
+// left out by the accelerator. C_s is not in the ring: a producer may run on meanwhile.
 //
 // Sums in tensor memory come into registers a piece at a time: the same piece, EPI_N columns, a row
 // in each lane. Worked example, ATOM_N = 256, EPI_N = 64: four times tcgen05.ld of 64 columns,

@@ -1,4 +1,4 @@
-// One block per tile → as many blocks as fit on the GPU, each with a list of tiles.
+// One block per tile → the blocks that fit on the GPU, each with a list of tiles.
 //
 // Requires: tile. Ensures: no BLOCK loop is left; each thread runs a loop of tier TILE over all
 // tiles (and splits of K), of which its block has t = bid, bid + grid, bid + 2·grid, …; m_b, n_b

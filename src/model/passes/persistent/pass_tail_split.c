@@ -5,8 +5,8 @@
 // tiles has an iteration for each part: `tile` says which tile it is about, the loop over slabs
 // ends behind `k_last`, and fetches begin at slab `from`. Whole tiles are stored as before; a part
 // leaves its sums in P, a row of it for each, and a kernel `reduce` adds those up that belong to a
-// tile. Preserves: what a ring counts, slabs of a block one after the other: `before` says how many
-// it has gone through.
+// tile. Preserves: what a ring counts, slabs of a block one after the other: `before` says the
+// number that it has gone through.
 //
 // The grid is the launch's to choose, so all of it is said over VAR_GRID: rest + 1 tiles in the
 // last turn, 1 to grid of them. If they fill it, nothing is cut. Parts have L slabs, the last one

@@ -9,7 +9,7 @@
 // tensor_roles.c makes those.
 //
 // In a persistent kernel each role goes through the block's list of tiles by itself. With
-// ROLE_SCHEDULE=pingpong there are twice as many consumers, which take its tiles by turns
+// ROLE_SCHEDULE=pingpong there are twice the consumers, which take its tiles by turns
 // (take_turns.c).
 //
 // Worked example, ring of three, eight consumer warps:
@@ -17,12 +17,13 @@
 //              fence, expect full[s], boxes of k_o      so the first three slots are free at once
 //   consumer   wait full[s] phase k_o / 3 % 2, multiply, arrive empty[s]      8 end a phase
 //
-// Registers: each thread starts with as many, 65,536 / 384 = 170, of which the assembler makes 168,
-// too few for a 64 × 64 tile of a warp. The producers give all but 40 back, and the consumers take
-// (384 · 168 - 128 · 40) / 256 = 232. Registers that are taken must have been given out at the
-// start: with 640 threads that is 640 · 96, and to take (65,536 - 128 · 40) / 512 would be to wait
-// for ever. setmaxnreg (PTX ISA, 9.7.19.5) works for whole warpgroups, and is left out where a role
-// is none, as with one producer warp of the article's 160 threads, or the start has enough.
+// Registers: each thread starts with the same number, 65,536 / 384 = 170, of which the assembler
+// makes 168, too few for a 64 × 64 tile of a warp. The producers give all but 40 back, and the
+// consumers take (384 · 168 - 128 · 40) / 256 = 232. Registers that are taken must have been given
+// out at the start: with 640 threads that is 640 · 96, and to take (65,536 - 128 · 40) / 512 would
+// be to wait for ever. setmaxnreg (PTX ISA, 9.7.19.5) works for whole warpgroups, and is left out
+// where a role is none, as with one producer warp of the article's 160 threads, or the start has
+// enough.
 #include "model/ir/buffer.h"
 #include "model/ir/find_op.h"
 #include "model/ir/launch.h"

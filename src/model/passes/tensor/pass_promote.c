@@ -1,10 +1,10 @@
 // Sums of wgmma over all slabs → over runs of slabs, each of which is added to the accumulators.
 //
 // Requires: mma_groups with every slab waited for. Ensures: wgmma sums into `run`, registers beside
-// the accumulators and as many; behind the wait of every PROMOTE-th slab each thread adds them to
-// acc, and the next slab's first product begins them anew (scale-d is 0). Of a split product runs
-// end from the last slab of the small products on: what wgmma loses of those is far below the last
-// bit of the sum. Preserves: the ring; slots are released in front of the adds.
+// the accumulators and of the same number; behind the wait of every PROMOTE-th slab each thread
+// adds them to acc, and the next slab's first product begins them anew (scale-d is 0). Of a split
+// product runs end from the last slab of the small products on: what wgmma loses of those is far
+// below the last bit of the sum. Preserves: the ring; slots are released in front of the adds.
 //
 // wgmma does not round its sums but cuts them off, always towards 0: over 4096 products of positive
 // numbers 1.4e-5 of the sum is lost (6xbf16, H100, CUDA 13.0, 2026-11-28), and cuBLAS's fp32 is off

@@ -7,8 +7,8 @@
 //
 // Four parts of the common program are kept as they are: the boxes of a slab, the products of a
 // slab, the pieces of the sums on their way to C, and where tensor memory comes and goes. All that
-// stands between them, who waits for whom, is built anew. Each role goes through the slabs, and the
-// tiles, by itself:
+// stands between them, the waits of each role for the other, is built anew. Each role goes through
+// the slabs, and the tiles, by itself:
 //
 //   producer    wait empty[s], expect full[s], boxes
 //   consumer    wait acc_empty[g]; for k: wait full[s], products, commit empty[s]; commit
@@ -128,7 +128,7 @@ static Stmt *fetch(const Roles *r, const Parts *parts) {
 // ---- the consumers ------------------------------------------------------------------------------
 
 // The warpgroup of the block that a warp asks for, by the digits of those that write: warps of the
-// consumers stand behind them, four times as many as there are warpgroups, so that the number of a
+// consumers stand behind them, four for each warpgroup, so that the number of a
 // warp leaves its own as a remainder.
 static Stmt *name_group(const Roles *r, Stmt *list) {
   if (r->groups == 1) return list;

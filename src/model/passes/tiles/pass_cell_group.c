@@ -1,7 +1,7 @@
 // A thread's run of FM (FN) cells → groups of CELL_GROUP cells, a whole thread grid apart.
 //
 // Requires: register_tile. Ensures: REGISTER loops m_g, m_v instead of m_r where FM > CELL_GROUP
-// (and likewise for n); acc keeps its shape. Preserves: which cells the block covers.
+// (and the same for n); acc keeps its shape. Preserves: which cells the block covers.
 //
 // Worked example, BN = 16, FN = 8, CELL_GROUP = 4: n = n_b·128 + n_t·8 + n_r becomes
 // n_b·128 + n_g·64 + n_t·4 + n_v. A warp's 16-byte reads of B then touch 16 neighbouring chunks

@@ -5,7 +5,7 @@
 // partial sums [SPLITK][M][N] that a kernel `reduce` adds up (ATOMIC_FREE_SPLITK). Preserves: the
 // tile.
 //
-// Worked example, K = 16384, SPLITK = 8: P = 2048 and 8 times as many blocks. It is not enough to
+// Worked example, K = 16384, SPLITK = 8: P = 2048 and 8 times the blocks. It is not enough to
 // let split 0 store and the others add: nothing orders split 0 first, and its store may wipe out a
 // sum that another split has already added. That is why there is a `zero` kernel.
 #include "model/ir/buffer.h"

@@ -10,7 +10,7 @@
 //   calibration_count(&basis, &compiled);                     registers, bytes spilled, loops
 //   terms = calibration_terms_of(&basis);
 //
-// A factor says how many times longer the limit takes than the data sheet says: 1.4 of "dram" is
+// A factor is the limit's time over that of the data sheet: 1.4 of "dram" is
 // 0.71 of the stated bandwidth. The defaults are what random kernels of an H200 took (2026-11-26,
 // tests/data/h200_random.tsv), rounded. What a data sheet has no figure for is counted in a unit of
 // its own:
@@ -100,7 +100,7 @@ typedef enum CalibrationFamily {
 #undef X
 
 const char *calibration_family_name(CalibrationFamily family);
-// CALIBRATION_FAMILIES: there is none of that name.
+// CALIBRATION_FAMILIES: no family has that name.
 CalibrationFamily calibration_family_find(const char *name);
 
 // Nanoseconds of the whole launch by the data sheet. 0: no limit, or not known.
@@ -174,7 +174,7 @@ typedef struct CalibrationLimit {
   double ns;
 } CalibrationLimit;
 
-// The limits that overlap in calibration_ns(), the longest first, into `out`; how many.
+// The limits that overlap in calibration_ns(), the longest first, into `out`; their number.
 int calibration_limits(const Calibration *calibration, const CalibrationTerms *terms,
                        CalibrationLimit out[CALIBRATION_FACTORS]);
 

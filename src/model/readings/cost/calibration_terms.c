@@ -1,9 +1,9 @@
 // A model → the terms of the calibrated roofline, by way of a basis that can still be told what the
 // compiler said.
 //
-// A compiler's answer changes three things: how many blocks are resident, which share what a block
-// waits for; what is spilled; and how many loads are under way together. Its machine code, where it
-// is read, says the latter two itself, and how many instructions there are.
+// A compiler's answer changes three things: the resident blocks, which share what a block
+// waits for; what is spilled; and the loads under way together. Its machine code, where it
+// is read, gives the latter two itself, and the number of instructions.
 //
 // Spills, worked example, ptxas 13.0: a kernel of attention that needs 114 registers gets 32 by its
 // launch bounds; its code stores 325 words and loads 275 in each block of keys. 16 warps, 512
@@ -48,7 +48,7 @@ static void add_sites(const Model *model, CalibrationBasis *out) {
   }
 }
 
-// Fragments straight from global memory, of a tile so many rows wide, where K runs along its lines:
+// Fragments straight from global memory, of a tile of `rows` rows, where K runs along its lines:
 // a step takes less than a sector of each, and the next step the rest, if L1 still has it.
 static void add_along_k(const Model *model, double rows, double row_bytes, CalibrationBasis *out) {
   const Atom *atom = program_atom(model->program);
@@ -220,7 +220,7 @@ static double spilled_lines(const CalibrationBasis *b, const Launched *l) {
   return 2 * (double)(r->n_spilled * r->n_consumers) * fmax(1, times);
 }
 
-// The part of so many bytes of an SM beyond a cache that has room for some.
+// The part of `bytes` of an SM beyond a cache that has room for some.
 static double beyond(double bytes, double room) { return bytes > room ? 1 - room / bytes : 0; }
 
 // Clocks for each of them, by how much of an SM's lies where: in L1, of which other reads have

@@ -17,7 +17,7 @@ typedef struct CompiledLoop {
 } CompiledLoop;
 
 // The innermost loop that multiplies most, or all of a kernel without one, and the loop around it.
-// No multiplies, or no instructions: there is none, or nobody knows.
+// No multiplies, or no instructions: there is none, or it is not known.
 typedef struct CompiledCode {
   CompiledLoop inner, outer;
 } CompiledCode;

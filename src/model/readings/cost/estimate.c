@@ -12,7 +12,7 @@
 #include "base/str.h"
 
 // Factors that the program brings along: what nine in ten of the kernels recorded on that
-// GPU are off by. Of another GPU nobody knows: it
+// GPU are off by. Of another GPU this is not known: it
 // is wider by what the clock's facts are where they were never checked.
 static double shipped_range(const Model *model, CalibrationFamily family, bool borrowed) {
   static const double borrowed_more = 0.26;  // ln 1.3

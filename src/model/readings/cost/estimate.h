@@ -47,7 +47,7 @@ char *estimate_error_said(char out[ESTIMATE_SAID_BYTES], const Estimate *estimat
 
 // Nanoseconds of the launch at that speed; 0: not known.
 double estimate_ns(const Estimate *estimate, const Model *model);
-// The longest times that a stand-in lets overlap, each with its title; how many there are. 0: it is
+// The longest times that a stand-in lets overlap, each with its title; their number. 0: it is
 // no stand-in.
 enum { ESTIMATE_LIMITS_MAX = 3 };
 int estimate_limits(const Estimate *estimate, const Model *model,

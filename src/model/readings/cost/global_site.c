@@ -3,13 +3,14 @@
 //
 // The main kernel is walked whole (warp_walk.h): prologue, slabs, epilogue. All statements that do
 // the same to the same matrix are one site: a fetch that a pipeline says twice, before the loop and
-// inside it, is one site of as many requests as the block makes. An access is written as wide as it
-// is compiled: neighbouring scalar accesses stay scalar here, for the kernel's pointers promise the
-// alignment of one element and no more.
+// inside it, is one site, with all the requests that the block makes. An access is written as wide
+// as it is compiled: neighbouring scalar accesses stay scalar here, for the kernel's pointers
+// promise the alignment of one element and no more.
 //
-// Whether a loop matters: what moves all lanes by whole sectors fetches as many of them again.
-// Worked example, C in rows of 16 KiB, FN = 8 scalar stores, n_t at 32-byte steps: each of the 8
-// puts 4 bytes into each of 16 sectors per row: 16 · 2 sectors where 4 would do, 64 times a warp.
+// Whether a loop matters: what moves all lanes by whole sectors fetches the same number of them
+// again. Worked example, C in rows of 16 KiB, FN = 8 scalar stores, n_t at 32-byte steps: each of
+// the 8 puts 4 bytes into each of 16 sectors per row: 16 · 2 sectors where 4 would do, 64 times a
+// warp.
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-// Sites as written → how many accesses of which width the assembler is expected to make of them.
+// Sites as written → the accesses, with their widths, that the assembler should make of them.
 //
 // ptxas merges neighbours of one thread: accesses in one basic block whose addresses are one
 // register and a constant, where the constants follow each other without a gap and the address is
@@ -42,7 +42,7 @@ typedef struct Merger {
   const Program *program;
   const Site *site;
   const Stmt *loop[DIGITS_MAX];  // around the statement, those that are unrolled …
-  int64_t turns[DIGITS_MAX];     // … by so many iterations
+  int64_t turns[DIGITS_MAX];     // … by this number of iterations
   int n_loops;
   const Stmt *let[DIGITS_MAX];  // in front of the statement, outermost first
   int n_lets;
@@ -154,7 +154,7 @@ static void add_instance(Merger *merger, const Expr *offset, int64_t further) {
   merger->instance[merger->n++] = (Instance){base, at};
 }
 
-// The variable in the i-th of the unrolled iterations: itself times as many as there are, and i.
+// The variable in the i-th of the unrolled iterations: itself times their number, and i.
 static const Expr *turn_of(const Merger *merger, int loop, int64_t i) {
   const Var *var = merger->loop[loop]->var;
   int64_t turns = merger->turns[loop];
@@ -205,7 +205,7 @@ static int64_t alignment_of(const Merger *merger, int base) {
   return divisor ? divisor & -divisor : MERGED_BYTES_MAX;
 }
 
-// Whether so many of the pieces of a wide access are worth it. A store must write all of them; a
+// Whether `n` of the `pieces` of a wide access are worth it. A store must write all of them; a
 // load may fetch one in four for nothing.
 static bool is_worth(const Site *site, int n, int pieces) {
   return n == pieces || (!site->is_store && n >= 3 && 4 * n >= 3 * pieces);

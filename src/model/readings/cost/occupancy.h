@@ -1,4 +1,4 @@
-// How many blocks an SM holds, by what each block takes: the rules of CUDA's occupancy calculation.
+// The blocks that an SM holds, by what each block takes: the rules of CUDA's occupancy calculation.
 //
 // Registers are given out to whole warps, in units, by each part of the SM; shared memory to
 // blocks, in units, with the system's share added; warps and blocks are counted. All units and

@@ -2,7 +2,7 @@
 // tensor cores are held to whatever they take.
 //
 // An H200 that multiplies by tensor cores runs at 1,800 MHz, not at 1,980, at 30 TFLOP/s as well.
-// Where nobody measured that clock it is the one at which the tensor peaks are stated.
+// Where that clock was not measured it is the one at which the tensor peaks are stated.
 //
 // For warpgroups' products it is known what they reach on random data when nothing is fetched.
 // Products of warps take more of it, as much more as their peak is lower: 0.65 of a warpgroup's on

@@ -5,8 +5,8 @@
 #pragma once
 #include "model/readings/model.h"
 
-// The share of the boost clock at which a kernel runs that would reach so many TFLOP/s at that
-// clock. Where nobody measured what its products take, tensor cores alone hold it down.
+// The share of the boost clock at which a kernel runs that would reach `tflops` at that
+// clock. Where the power of its products was not measured, tensor cores alone hold it down.
 double power_share(const Model *model, double tflops);
 // Whether anybody measured what its products take; without tensor cores they are never held down.
 bool power_is_known(const Model *model);

@@ -1,4 +1,4 @@
-// The resources that one block needs, and how many blocks an SM holds.
+// The resources that one block needs, and the number of blocks that an SM holds.
 //
 // The registers of a thread are an estimate until the compiler has spoken: accumulators, both
 // fragments, staging registers that live through the multiplies, and a fixed allowance for
@@ -117,7 +117,7 @@ static void limit_blocks(Resources *r, int min_blocks, const Target *t) {
   if (each > fit) each = (int)fit;
   int64_t warp_registers = occupancy_warp_registers(t, each);
   if (warp_registers * warps > t->regs_per_sm) warp_registers = t->regs_per_sm / warps;
-  // Whether a block fits at all is checked as if it had as many warps in every part of the SM. The
+  // Whether a block fits at all is checked as if it had the same warps in every part of the SM. The
   // number of blocks goes by the warps it has, and each part gives its share of the registers to
   // whole warps.
   const int threads = (int)r->n_threads;
@@ -150,7 +150,7 @@ static int64_t registers_of(const Kernel *kernel, RoleWork work) {
   return role ? role->registers : 0;
 }
 
-// Tells what a block of so many warps leaves a thread, min_blocks of them being resident: whole
+// Tells what a block leaves a thread, min_blocks of them being resident: whole
 // warps in each part of the SM, in steps of 8. Worked example, 13 blocks of one warp: 16 warps'
 // room, 128.
 static int registers_left(const Resources *r, int min_blocks, const Target *t) {
@@ -172,10 +172,10 @@ static int fragments_kept(const Program *program) {
   return kept;
 }
 
-// The compiler computes some addresses anew before it spills. Where no launch bounds say how many
-// blocks there are to be and the sums alone need nearly all that one block leaves a thread, ptxas
-// 13.0 gives it 32 registers and spills the rest: 320 threads that need 242 of 200 get 32 and spill
-// 848, with a bound of one block they get 168 and spill 124.
+// The compiler computes some addresses anew before it spills. Where no launch bounds give the
+// number of blocks and the sums alone need nearly all that one block leaves a thread, ptxas 13.0
+// gives it 32 registers and spills the rest: 320 threads that need 242 of 200 get 32 and spill 848,
+// with a bound of one block they get 168 and spill 124.
 static int spilled(const Program *program, const Resources *r, const Target *target) {
   enum { COMPUTED_ANEW = 20, BESIDE_SUMS = 12, GIVEN_UP = 32 };
   const int min_blocks = program_main(program)->min_blocks;

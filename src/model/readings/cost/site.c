@@ -100,7 +100,7 @@ static int count_active(const WarpVisit *visit) {
   return n;
 }
 
-// The addresses rounded down to pieces of so many bytes; false when lanes lie differently in them.
+// The addresses rounded down to pieces of `bytes` bytes; false when lanes lie differently in them.
 static bool round_down(const int64_t *addr, int bytes, int64_t *out) {
   int64_t into = -1;
   for (int lane = 0; lane < LANES; lane++) {
@@ -229,7 +229,7 @@ static bool is_uneven(void *context, const Op *op, const Var *var) {
   return false;
 }
 
-// A box is written by nobody's lanes, a whole 128-byte line at a time: a swizzle permutes chunks
+// A box is written by no lane, a whole 128-byte line at a time: a swizzle permutes chunks
 // inside of lines, so it conflicts with nothing and is no site. Like copies of 16 bytes it comes
 // past the pipe that serves lanes: the pipe's counter does not move, and kernels with boxes are
 // faster than that pipe would let them be (fp32/one_cell on an H200: 401 clocks a slab where lanes
@@ -254,7 +254,7 @@ static void count_tiles(Finder *finder, const WarpVisit *visit) {
   finder->lines += bytes / BANK_LINE_BYTES * visit->weight;
 }
 
-// Factors on their way to tensor memory, likewise.
+// Factors on their way to tensor memory, the same.
 static void count_factors(Finder *finder, const WarpVisit *visit) {
   const bool shared = visit->stmt->op.src.buffer->space == SPACE_SHARED;
   if (!visit->in_loop || count_active(visit) == 0 || !shared) return;

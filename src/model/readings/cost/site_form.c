@@ -2,7 +2,8 @@
 // executed.
 //
 // derive_sites has counted what every width would cost if all of a statement's accesses were merged
-// to it. Machine code, or the prediction, says how many are: each form pays its share of that.
+// to it. Machine code, or the prediction, says how many accesses are merged: each form pays its
+// share of that.
 //
 // Worked example, b <- B_s of eight floats, 16 k-steps, 8 warps: 128 LDS per warp and slab as the
 // program says it. The assembler makes 3 LDS.128 and 116 LDS of them: the wide form would be 32 per

@@ -92,7 +92,7 @@ double traffic_bytes_per_clock(const Target *t, double gbps) {
 static double tensor_tflops(const Target *t, const Atom *atom) {
   bool f16_sums = atom->acc_bits == 16;
   // tcgen05 multiplies 8-bit elements with factors as fast as without (CUTLASS, Blackwell SM100
-  // GEMMs, throughput of tcgen05.mma); of mma.sync nobody says it.
+  // GEMMs, throughput of tcgen05.mma); of mma.sync no source says it.
   const double scaled_fp8 = atom_is_of_thread(atom) ? t->fp8_tflops : NAN;
   const struct {
     const char *type;
@@ -119,7 +119,7 @@ static double share_of_peak(const Target *t, const Atom *atom) {
   return atom_is_of_warp(atom) && !is_f64(atom) ? t->mma_sync_share : 1;
 }
 
-// Tells what a warpgroup's atom reaches on random data when nothing is fetched; NaN where nobody
+// Tells what a warpgroup's atom reaches on random data when nothing is fetched; NaN where no source
 // measured.
 static double capped_tflops(const Target *t, const Atom *atom) {
   bool half = str_equal(atom->type, "f16") || str_equal(atom->type, "bf16");
@@ -137,7 +137,7 @@ static double power_tflops(const Model *model, const Traffic *traffic) {
   return traffic->flop * t->cap_w / joule / 1e12;
 }
 
-// Multiply-adds per clock of one SM; NaN where nobody says.
+// Multiply-adds per clock of one SM; NaN where no source says.
 static double macs_per_clock(const Model *model) {
   const Target *t = model->target;
   const Atom *atom = program_atom(model->program);
@@ -307,7 +307,7 @@ static void add_softmax(const Model *model, const Stmt *walk, Traffic *t) {
   t->sfu_clocks = work.powers > 0 ? known(work.powers / gpu->sfu_per_clk) : 0;
 }
 
-// Per block of keys, in which both products have as many multiply-adds. Every block of queries
+// Per block of keys, in which both products have the same multiply-adds. Every block of queries
 // fetches all K and V of its head from L2; DRAM has each matrix once.
 static Traffic attention_traffic(const Model *model) {
   const Program *program = model->program;

@@ -1,4 +1,4 @@
-// How many fetches of a turn reach L2, if those of one place for the same panel are one.
+// The fetches of a turn that reach L2, if those of one place for the same panel are one.
 //
 //   ChipMerge merge = chip_merge(scratch, grid, grid->chip);
 //   merge.asked[ATOM_A] 128, merge.sent[ATOM_A] 24: the clusters of a place share panels of A

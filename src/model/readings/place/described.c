@@ -1,5 +1,5 @@
 // Products' operands in shared memory, and the boxes that fill them, statement by statement. A slab
-// that a lane stores to or loads from as well is none of them.
+// that a lane stores to or loads from as well is not one of them.
 #include "model/readings/place/described.h"
 
 #include "base/str.h"

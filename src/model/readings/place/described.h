@@ -11,7 +11,7 @@ enum { DESCRIBED_MAX = 4 };
 typedef struct DescribedSlabs {
   int n;
   const Buffer *slab[DESCRIBED_MAX];
-  const char *writer, *reader;  // "TMA", "wgmma"; writer NULL: nobody fetches them
+  const char *writer, *reader;  // "TMA", "wgmma"; writer NULL: no copy fetches them
 } DescribedSlabs;
 
 DescribedSlabs described_slabs(const Program *program);

@@ -19,7 +19,7 @@ static const RowStep *steps_of(Arena *arena, const FragmentRow *row) {
   return out;
 }
 
-// Lanes that a lane's values are combined with: as many of each.
+// Lanes that a lane's values are combined with: the same number of each.
 static int count_combined(const RowStep *at) {
   return __builtin_popcount(fragment_row_combined(at->row, 0, at->step));
 }
@@ -41,7 +41,7 @@ static bool has_places(const FragmentPair *pair) {
   return atom_in_lanes(pair->sums, ATOM_C) && atom_in_lanes(pair->next, ATOM_A);
 }
 
-// Row by row of A; *n: how many.
+// Row by row of A; *n: their number.
 static const int *places(Arena *arena, const FragmentPair *pair, int *n) {
   *n = 0;
   if (!has_places(pair)) return NULL;

@@ -44,7 +44,7 @@ typedef struct PtxWord {
 
 enum { PTX_WORDS_MAX = 16 };
 
-// The name of an atom's instruction, or of an ldmatrix, piece by piece; how many there are. Shapes
+// The name of an atom's instruction, or of an ldmatrix, piece by piece; their number. Shapes
 // and types are read off the atom; `load` is NULL for the atom itself.
 int ptx_words(Arena *arena, const Atom *atom, const LdMatrix *load, PtxWord out[PTX_WORDS_MAX]);
 

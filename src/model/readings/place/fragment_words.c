@@ -47,7 +47,7 @@ static const char *say_shape(Arena *arena, const Atom *atom) {
                       atom->k, atom->k, atom->n, atom->m, atom->n);
 }
 
-// "x4": as many matrices, the addresses of eight lanes for each.
+// "x4": four matrices, the addresses of eight lanes for each.
 static const char *say_count(Arena *arena, const LdMatrix *load) {
   return arena_printf(arena, "%d matri%s; lanes 0 to %d give the addresses of their rows",
                       load->n_matrices, load->n_matrices == 1 ? "x" : "ces",

@@ -41,7 +41,7 @@ static bool is_block(const Var *var) {
   return var->tier == TIER_BLOCK || var->tier == TIER_CLUSTER;
 }
 
-// How many elements of the axis lie between one CTA's part and the next.
+// The elements of the axis between one CTA's part and the next.
 static int64_t block_step(const Axis *axis) {
   int64_t step = 0;
   for (int i = 0; i < axis->n_digits; i++)
@@ -216,7 +216,7 @@ static void look_from_afar(Arena *arena, Grid *grid) {
 
 // ---- waves --------------------------------------------------------------------------------------
 
-// The parts into which the tiles of the last turn are cut: so many iterations more than tiles.
+// The parts into which the tiles of the last turn are cut: the iterations beyond the whole tiles.
 static int64_t count_parts(const Grid *grid, int64_t blocks) {
   const Launch *launch = &grid->launch;
   if (!launch->tiles || !launch->tiles->end) return 1;
@@ -267,7 +267,7 @@ int64_t grid_blocks(const Grid *grid) {
 
 int64_t grid_block(const Grid *grid, int64_t index) { return index % grid_blocks(grid); }
 
-// Clusters go on by as many as there are; first parts stand in front of second ones
+// Clusters go on by their number; first parts stand in front of second ones
 // (pass_tail_split.c).
 bool grid_item(const Grid *grid, int64_t block, int64_t i, GridItem *out) {
   const int64_t tile = block + i * grid_blocks(grid), cut = grid->n_ctas - grid->tail_ctas;
@@ -444,7 +444,7 @@ GridWindow grid_window(Arena *scratch, const Grid *grid, int64_t first, int64_t 
 
 // ---- work ---------------------------------------------------------------------------------------
 
-// Each CTA goes through as many blocks of keys as the loop over them says.
+// Each CTA goes through the blocks of keys that the loop over them names.
 GridWork grid_work(Arena *arena, const Grid *grid) {
   const Stmt *walk = grid->heads ? program_slab_loop(grid->program) : NULL;
   if (!walk || !walk->end) return (GridWork){0};

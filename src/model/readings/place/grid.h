@@ -100,7 +100,7 @@ GridWork grid_work(Arena *arena, const Grid *grid);
 const Grid *grid_outline(Arena *arena, const Model *model);
 
 GridCta grid_cta(const Grid *grid, int64_t index);
-// CTAs first … first + GRID_BATCH - 1; returns how many of them there are.
+// CTAs first … first + GRID_BATCH - 1; returns their number.
 int grid_ctas(const Grid *grid, int64_t first, GridCta out[GRID_BATCH]);
 // The cell of the overview in which a CTA works.
 int64_t grid_overview_cell(const GridOverview *overview, const GridCta *cta);
@@ -118,7 +118,7 @@ typedef struct GridItem {
 } GridItem;
 bool grid_item(const Grid *grid, int64_t block, int64_t i, GridItem *out);  // false: it has no more
 int64_t grid_blocks(const Grid *grid);  // of the grid that have work; an estimate if persistent
-// The place of the chip in which the block of a tile is; -1: any, or nobody knows.
+// The place of the chip in which the block of a tile is; -1: any, or not known.
 int grid_place(const Grid *grid, int64_t index);
 
 // "CTA", "CTAs", "wave", "waves"; for a persistent kernel "tile", "tiles", "turn", "turns".
@@ -144,7 +144,7 @@ typedef struct GridWindow {
   double reuse;  // panels asked for / distinct ones
 } GridWindow;
 
-// CTAs first … first + n - 1, as far as there are so many.
+// CTAs first … first + n - 1, as far as the grid has them.
 GridWindow grid_window(Arena *scratch, const Grid *grid, int64_t first, int64_t n);
 
 // The runs that a reader may ask about, one row each: enum, name, what it is.

@@ -1,7 +1,7 @@
 // Program → who does what to which mbarrier, column and slice, by a walk of every warp of a
 // cluster.
 //
-// The walk is cluster_walk.h's; of the loop over slabs as many are looked at as show how slots and
+// The walk is cluster_walk.h's; of the loop over slabs it looks at enough to show how slots and
 // phases come back. What a warp does for the first time is noted, so the phase of a wait is the one
 // that it asks for first. Who reads which columns is looked for in a walk of its own, when all
 // columns are known.
@@ -272,7 +272,7 @@ static int64_t fetched_rows(const OnChip *chip, const ChipSlice *slice) {
   return slice->n * slice->n_k / chip->tile_k;
 }
 
-// A CTA that nobody fetches for fetches its whole tile.
+// A CTA for which no other one fetches has its whole tile to fetch.
 static void fetch_tile(OnChip *chip, ChipRank *rank, int element_bytes) {
   const int64_t first[] = {rank->m, rank->n}, n[] = {chip->tile_m, chip->tile_n};
   for (int i = 0; i < 2; i++)
@@ -282,8 +282,8 @@ static void fetch_tile(OnChip *chip, ChipRank *rank, int element_bytes) {
                                  .bytes = n[i] * chip->tile_k * element_bytes};
 }
 
-// Scale factors of the rows of A and of B that a CTA multiplies, one for each so many of K: of a
-// slab 128 deep of mxf8, tiles of 128 x 128, 4 bytes for each of 256 rows.
+// Scale factors of the rows of A and of B that a CTA multiplies, one for a number of elements along
+// K: of a slab 128 deep of mxf8, tiles of 128 x 128, 4 bytes for each of 256 rows.
 static int64_t factor_bytes(const OnChip *chip, DType type) {
   const DTypeScale scale = dtype_scale(type);
   if (!scale.elements) return 0;

@@ -66,7 +66,7 @@ typedef struct ChipRank {
 } ChipRank;
 
 // A slab of the ring, as the program waits for it: its slot, the phase of full that its bytes end,
-// and the phase of empty whose end lets it be fetched; -1: nobody waits for that.
+// and the phase of empty whose end lets it be fetched; -1: no wait asks for that.
 typedef struct ChipTurn {
   int64_t slot, full_phase, empty_phase;
 } ChipTurn;

@@ -15,7 +15,7 @@ typedef struct TileOwner {
   int value;   // index into the accumulators of the thread, atom by atom
 } TileOwner;
 
-// The smallest rectangle that holds all cells of somebody.
+// The smallest rectangle that holds all cells of an owner.
 typedef struct TileBox {
   int64_t row, col, rows, cols;
 } TileBox;
@@ -25,7 +25,7 @@ typedef struct TileMap {
   const Product *product;
   int64_t rows, cols;
   int n_threads, n_warps;          // threads that keep cells; warps of all who multiply
-  const uint16_t *thread, *value;  // [rows · cols]; thread UINT16_MAX: nobody
+  const uint16_t *thread, *value;  // [rows · cols]; thread UINT16_MAX: no owner
   const TileBox *of_thread, *of_warp;
 } TileMap;
 

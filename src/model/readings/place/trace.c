@@ -1,7 +1,7 @@
 // The tracer looks for each move in a walk of its own (trace_walk.h). Forwards, A and B: it finds
 // who reads the element from global memory and where to. If that is a register on the way, it goes
 // on with what the same thread writes from there; if it is a slab, with who reads that place before
-// somebody writes it again. Backwards, C: it finds who writes the element to global memory and
+// it is written again. Backwards, C: it finds who writes the element to global memory and
 // where from, and so on to the accumulator.
 //
 // Worked example, A[130][21] in the double-buffered fp32 rung, C[130][7]: CTA (1, 0); slab 1 is

@@ -43,7 +43,7 @@ typedef struct TraceWalk {
   int64_t roles_at, loop_at;  // when the roles part, and when the consumers' loop begins
   int64_t *size;              // [statement] operations that one execution passes
   const Expr **offset;        // [statement][2] of dst and src, made when first needed
-  const Expr **guard;         // [statement][2], likewise
+  const Expr **guard;         // [statement][2], the same
   // The point that the walk has come to:
   int warp;
   int64_t time, k_o;

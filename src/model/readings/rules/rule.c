@@ -192,7 +192,7 @@ static int64_t row_bytes(const Facts *f, int side) {
 
 // ---- rules of several conditions: what of them fails, NULL where nothing does -------------------
 
-// A sentence of a fault; whoever only asks whether there is one brings no arena for it.
+// A sentence of a fault; a caller that only asks whether there is one brings no arena for it.
 #define TELL(f, ...) ((f)->arena ? arena_printf((f)->arena, __VA_ARGS__) : "")
 
 static const char *knob_and(const Facts *f, KnobId id, const char *rest) {
@@ -225,7 +225,7 @@ static bool tma(const Facts *f) { return pass_tma_wanted(f->schedule); }
 static bool roles(const Facts *f) { return pass_warp_specialize_wanted(f->schedule); }
 static bool pingpong(const Facts *f) { return value(f, KNOB_ROLE_SCHEDULE) == ROLES_PINGPONG; }
 static int64_t producers(const Facts *f) { return pass_producers(f->schedule, threads(f)); }
-// Those who do not fetch: they multiply, or write what others multiply for them.
+// Roles that do not fetch: they multiply, or write what others multiply for them.
 static int64_t computing(const Facts *f) {
   return threads(f) + (roles(f) ? pass_askers(f->schedule, threads(f)) : 0);
 }

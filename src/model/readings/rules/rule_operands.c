@@ -6,7 +6,7 @@
 
 static int64_t value(const Facts *f, KnobId id) { return f->schedule->value[id]; }
 
-// Whoever only asks whether there is a fault brings no arena for its sentence.
+// A caller that only asks whether there is a fault brings no arena for its sentence.
 #define TELL(f, ...) ((f)->arena ? arena_printf((f)->arena, __VA_ARGS__) : "")
 
 const char *rule_operands_text(const Facts *f, KnobId id) {

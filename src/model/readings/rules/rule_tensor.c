@@ -15,7 +15,7 @@ int64_t rule_tensor_columns(const Facts *f) {
   return rule_in_tensor_memory(f) ? tensor_columns(f->schedule, f->atom.n) : 0;
 }
 
-// How many columns a block asks for, which its buffers have to fit into.
+// The columns that a block asks for, which its buffers have to fit into.
 const char *rule_tensor_allocation_fault(const Facts *f) {
   const int64_t asked = value(f, KNOB_TENSOR_COLUMNS);
   const int64_t needed = rule_tensor_columns(f) + rule_factor_columns(f);
@@ -142,7 +142,7 @@ const char *rule_pair_columns_fault(const Facts *f) {
       (long long)value(f, KNOB_SWIZZLE), n / 2, panel);
 }
 
-// A second set of sums is for those who read the first one meanwhile.
+// A second set of sums is for warps that read the first one meanwhile.
 const char *rule_tensor_sets_fault(const Facts *f) {
   if (value(f, KNOB_ACC_BUFFERS) == 1) return NULL;
   if (!rule_in_tensor_memory(f)) return "sums in registers have only one set";

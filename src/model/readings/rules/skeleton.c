@@ -64,7 +64,7 @@ static const char *who_does(Arena *arena, const StmtFacts *facts, int lanes, boo
   return arena_printf(arena, "%lld threads do", (long long)facts->threads);
 }
 
-// Every statement of the kind: the first that is wrong is told.
+// Every statement of this work: the first that is wrong is told.
 static bool check_reached(const Asked *a, int row) {
   const SkeletonFacts *f = a->facts;
   const OpKind kind = reached[row].kind;

@@ -32,7 +32,7 @@ typedef struct SkeletonLine {
   SkeletonPart part;
   const char *asked;  // "one whole warp allocates tensor memory, with no lane guard"
   SkeletonState state;
-  const Stmt *at;  // what answers it, or what it is missed at; NULL: nothing of the kind is there
+  const Stmt *at;     // what answers it, or what it is missed at; NULL: there is no such statement
   const char *found;  // why it is wrong: "thread 0 alone does"; NULL: it is ok, or missing
 } SkeletonLine;
 

@@ -25,9 +25,9 @@ typedef struct StmtFacts {
 // For the mbarriers of one buffer, as the first CTA of a cluster has them.
 typedef struct PhaseFacts {
   const Buffer *buffer;
-  const Stmt *init;  // NULL: nobody initialises them
+  const Stmt *init;  // NULL: no thread initialises them
   int64_t awaited, arrivals, expected, bytes;
-  int64_t first_phase;  // that the first wait asks for; -1: nobody waits
+  int64_t first_phase;  // that the first wait asks for; -1: no wait
   int told, filled;     // the most CTAs that one arrival, or one box counted here, is for
   const Stmt *wait, *expect;
 } PhaseFacts;
@@ -45,8 +45,8 @@ typedef struct SkeletonFacts {
 SkeletonFacts skeleton_facts(Arena *arena, const Program *program);
 
 // Statements of a kind (OP_COUNT: that multiply) on a destination of a role (ROLE_COUNT: any), in
-// the body of those who do that work (WORK_COUNT: wherever), behind place `from`; NULL: there is
-// none.
+// the body of the role that does that work (WORK_COUNT: wherever), behind place `from`; NULL: there
+// is none.
 const StmtFacts *skeleton_find(const SkeletonFacts *facts, OpKind kind, BufferRole dst,
                                RoleWork work, int from);
 const StmtFacts *skeleton_find_last(const SkeletonFacts *facts, OpKind kind, BufferRole dst,

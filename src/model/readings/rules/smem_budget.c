@@ -1,6 +1,6 @@
 // Buffers in shared memory → the budget of a block.
 //
-// Slots are counted by the ring that A's slab is: mbarriers that are as many are a stage's too.
+// Slots are counted by the ring that A's slab is: mbarriers of the same number are a stage's too.
 // All that lies over the ring, as C's slab may that is filled when A and B have been read, costs
 // only what it reaches beyond them. Worked example, a ring of 2 * 32 KiB under a slab of 72 KiB: 72
 // KiB with two stages, 96 with three.
@@ -52,7 +52,7 @@ static void find_overlaps(SmemBudget *budget) {
   }
 }
 
-// Bytes of the block with a ring of so many stages.
+// Bytes of the block with a ring of `stages` stages.
 static int64_t bytes_with(const SmemBudget *budget, int64_t stages) {
   int64_t beside = 0, ring = 0, over = 0;
   for (int i = 0; i < budget->n; i++) {

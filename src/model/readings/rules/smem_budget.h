@@ -1,5 +1,5 @@
 // The shared memory of a block, piece by piece: what a stage of the ring takes, what stands beside
-// the ring, and how many stages would fit.
+// the ring, and the number of stages that would fit.
 //
 //   SmemBudget budget = smem_budget(program, target);
 //   budget.stage_bytes, budget.stages, budget.most_stages        32 KiB, 2, 6
@@ -13,7 +13,7 @@
 
 typedef struct SmemPart {
   const Buffer *buffer;
-  int64_t bytes, slots;  // all of it; of a ring of so many, else 1
+  int64_t bytes, slots;  // all of it; the slots of its ring, else 1
   bool in_ring;          // a stage more is a slot of it more
   bool lies_over;        // it begins where an earlier one lies: they take turns
 } SmemPart;

@@ -103,7 +103,7 @@ void every_order_unify_places(EveryMaker *m) {
   s->n_places = n;
 }
 
-// In tensor memory lanes and columns count, whosever they are; `columns` from the access's on.
+// In tensor memory lanes and columns count, of every warp; `columns` from the access's on.
 static SearchPlace tensor_place(const ClusterVisit *v, const Access *access, int rank,
                                 int64_t columns, bool all_lanes) {
   const Buffer *buffer = access->buffer;

@@ -95,7 +95,7 @@ static int n_of_four(const EveryMaker *m, int first) {
   return min_int(FOUR, m->n_warps - first % m->n_warps);
 }
 
-// A warp that asks for more than there is room for, or waits for none, meets nobody.
+// A warp that asks for more than there is room for, or waits for none, meets no other.
 static void meet_nobody(EveryMaker *m, const EveryWarp *w) {
   for (int i = 0; i < w->n_asks; i++) {
     SearchEvent *e = &m->s->process[w->process].event[w->ask[i].at];
@@ -103,7 +103,8 @@ static void meet_nobody(EveryMaker *m, const EveryWarp *w) {
   }
 }
 
-// As many mbarriers as groups may be in flight: none is reached again before its phase is over.
+// One mbarrier for each group that may be in flight: none is reached again before its phase is
+// over.
 static void meet_four(EveryMaker *m, int first) {
   const int n_warps = n_of_four(m, first), rank = first / m->n_warps, warp = first % m->n_warps;
   int n = 0, bar = -1;

@@ -27,14 +27,14 @@ typedef struct Step {
   bool produces;  // the producer's row
   int n_copies;   // global → shared by cp.async or TMA, or to the registers on the way
   int n_stores;   // from those registers to the slab
-  int copy_slab;  // how many slabs ahead of this iteration
+  int copy_slab;  // the number of slabs ahead of this iteration
   bool commit;
   int wait;              // groups that may stay in flight
   bool wait_multiplies;  // groups of wgmma; else of copies
   const char *mbarrier;  // the mbarrier whose phase is waited for, "full" or "empty"; NULL: none
   bool arrive;           // at empty: the slot may be filled again
   bool barrier;
-  const char *why;                     // what the barrier is for; NULL: nobody said
+  const char *why;                     // what the barrier is for; NULL: not said
   int n_reads, read_first, read_last;  // instructions; k-steps they read
   int read_slab, read_set;
   int n_multiplies, multiply_first, multiply_last, multiply_set;

@@ -11,7 +11,7 @@
 // before empty[0]; at clock 900 slab 0 lands and a phase of full[0] ends; the consumers read and
 // multiply until 1,400, arrive at empty[0], and the producer goes on at 1,400 + 34.
 //
-// If nobody can go on and nothing is under way, all that sleep wait for ever: their waits are
+// If no warp can go on and nothing is under way, all that sleep wait for ever: their waits are
 // events that are `stuck`.
 #include "model/readings/time/timeline.h"
 
@@ -94,8 +94,8 @@ static void begin_turn(TimeMachine *m, TimeWarp *w, const TimeCode *code, int64_
 }
 
 // A loop that says where it ends may have fewer turns than its variable's range. Where it can it
-// leaves out as many as the others: one that has asked for its first scores in front of the loop
-// has a turn less than the one that fetches for it, and both have to jump by the same slabs.
+// leaves out the same number as the others: one that has asked for its first scores in front of the
+// loop has a turn less than the one that fetches for it, and both have to jump by the same slabs.
 static TurnCut cut_of(const TimeMachine *m, const TimeWarp *w, const TimeCode *code) {
   TurnCut cut = {code->turns, code->skip};
   if (!code->stmt->end) return cut;
@@ -285,7 +285,7 @@ static void run_block(TimeMachine *m) {
 
 // ---- the result ---------------------------------------------------------------------------------
 
-// Tells what those that nobody will let go on wait for.
+// Tells what the warps that will never go on wait for.
 static void end_stuck(TimeMachine *m, double end) {
   for (int i = 0; i < m->n_warps; i++) {
     TimeWarp *w = &m->warp[i];

@@ -1,4 +1,5 @@
-// Time on one SM: what the warps of one block issue, where they wait and for whom, in clocks.
+// Time on one SM: what the warps of one block issue, where they wait and for which warps, in
+// clocks.
 //
 //   const Timeline *timeline = timeline_run(arena, model, NULL, &(TimelineOptions){0});
 //   timeline->event[i]      copy A_s, slab 3, slot 3: asked for at 1,210, landed at 1,744
@@ -65,13 +66,13 @@ typedef struct TimelineRing {
   int n_slots;       // 1: there is no ring, and the one slot is filled again and again
 } TimelineRing;
 
-// A slab in a slot. From `landed` to `read` it is there and nobody reads it; from `over` on the
+// A slab in a slot. From `landed` to `read` it is there and no warp reads it; from `over` on the
 // slot is free. A product by a descriptor reads from its issue until a wait or a commit proves that
 // it is done, however early it was; who reads into registers has read when the values are there.
 typedef struct TimelineHold {
   int ring, slot, rank;              // of which CTA of a pair; 0
   int64_t slab;                      // -1: none that is counted (Q of attention)
-  double asked, landed, read, over;  // clocks; nobody has read it: read = over, infinite
+  double asked, landed, read, over;  // clocks; never read: read = over, infinite
 } TimelineHold;
 
 // Turns of a loop that are all alike and were left out, and the clock at which they would be.

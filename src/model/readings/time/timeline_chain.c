@@ -2,7 +2,7 @@
 //
 // An mbarrier's wait is ended by the last arrival or byte of the phase: of the events at that
 // mbarrier the one whose effect comes last, not behind the phase's end. A meeting is ended by
-// whoever comes last, a group's wait by the warp's own copy or product.
+// the warp that comes last, a group's wait by the warp's own copy or product.
 //
 // Worked example, at clock 1,000: warp 0 waits for full[1], a phase that ends at 1,744 with the
 // bytes of a copy which warp 8 asked for at 34. 34 is before 1,000, so the chain ends there: on its
@@ -102,7 +102,7 @@ static const TimelineEvent *ender_at_bar(const Timeline *timeline, const Timelin
   return found;
 }
 
-// A meeting ends for all who are there at once, and whoever began it last was waited for.
+// A meeting ends for all who are there at once, and the warp that began it last was waited for.
 static const TimelineEvent *ender_of_meeting(const Timeline *timeline, const TimelineEvent *wait) {
   const TimelineEvent *found = wait;
   for (int i = 0; i < timeline->n_events; i++) {
@@ -290,7 +290,7 @@ static void say_ender(Str *out, Arena *arena, const Timeline *timeline, const Ti
     str_printf(out, ": %s will end that at clock %.0f", who, begin);
 }
 
-// "which expects 5 arrivals and gets 4": why nobody ends the last wait.
+// "which expects 5 arrivals and gets 4": why the last wait does not end.
 static void say_lack(Str *out, const TimelineChain *chain, const TimelineEvent *wait) {
   const TimelineBar *bar = &wait->bar;
   if (!bar->buffer) {

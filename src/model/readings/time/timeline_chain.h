@@ -1,4 +1,4 @@
-// Tells who waits for whom at a clock of a time line, link by link, down to the root.
+// Tells which warp waits for which at a clock of a time line, link by link, down to the root.
 //
 //   TimelineChain chain = timeline_chain(timeline, warp, clock);
 //   timeline_chain_text(arena, timeline, &chain)
@@ -6,9 +6,9 @@
 //     "consumer 0 waits for full[0] phase 1; producer 8, which would end that, waits for empty[0]
 //      phase 0, which expects 5 arrivals and gets 4"
 //
-// Before a wait has ended, whoever ends it is known from the run. A wait that lasts for ever has
-// no such event: those who have statements for its mbarrier are followed instead, to the one that
-// nobody will let go on, or round to one that is in the chain already.
+// Before a wait has ended, the warp that ends it is known from the run. A wait that lasts for ever
+// has no such event: the warps that have statements for its mbarrier are followed instead, to the
+// one that will never go on, or round to one that is in the chain already.
 #pragma once
 #include "model/readings/time/timeline.h"
 
@@ -34,5 +34,5 @@ TimelineChain timeline_chain(const Timeline *timeline, int warp, double clock);
 // A sentence; "" of an empty chain.
 const char *timeline_chain_text(Arena *arena, const Timeline *timeline, const TimelineChain *chain);
 // The chain of those that begin at a warp which waits for ever that goes furthest to its root;
-// empty: nobody waits for ever.
+// empty: no warp waits for ever.
 TimelineChain timeline_stuck_chain(const Timeline *timeline);

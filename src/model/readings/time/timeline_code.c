@@ -52,7 +52,7 @@ static void find_lanes(TimeCompiler *c) {
 
 // ---- loops --------------------------------------------------------------------------------------
 
-// Work that nobody waits for one by one: it neither orders nor counts at an mbarrier.
+// Work without a wait of its own: it neither orders nor counts at an mbarrier.
 static bool is_plain(const Op *op) {
   const OpFacts *facts = op_facts(op->kind);
   bool closes = facts->action != ACTION_MOVE && facts->action != ACTION_MULTIPLY;
@@ -77,7 +77,8 @@ static bool has_slots(const Buffer *buffer) {
          (buffer->space == SPACE_SHARED && buffer_is_ring(buffer));
 }
 
-// The slots of rings and of mbarriers come back after so many slabs, their phases after twice that.
+// The slots of rings and of mbarriers come back after the ring's number of slabs, their phases
+// after twice that.
 static int64_t turns_to_come_back(const Program *program) {
   int64_t slots = 1;
   for (int i = 0; i < program->n_buffers; i++)
@@ -108,7 +109,7 @@ static int64_t head_turns(const TimeCompiler *c) {
   return round_up(HEAD_TURNS_MIN, c->comes_back) + c->comes_back;
 }
 
-// The same for tiles. Long ones are alike from the second on; of short ones as many as it takes
+// The same for tiles. Long ones are alike from the second on; short ones are played
 // until the ring has settled, and then twice through its slots, for these are not equally long.
 static int64_t head_tiles(const TimeCompiler *c) {
   const int64_t settled = ceil_div(head_turns(c), slabs_of(c->out->program));

@@ -1,9 +1,10 @@
 // The slabs that each slot of a ring holds, and until when.
 //
-// A slot has one hold after the other. Copies of a slab that nobody has read yet belong to the same
-// one. A read into registers is over when the values are there. A product that finds its operands
-// by descriptors reads on after the warp has gone on: it is kept with the group that its warp will
-// close, and the wait for that group, or the commit that an mbarrier hears of, proves it over.
+// A slot has one hold after the other. Copies of a slab that no warp has read yet belong to the
+// same one. A read into registers is over when the values are there. A product that finds its
+// operands by descriptors reads on after the warp has gone on: it is kept with the group that its
+// warp will close, and the wait for that group, or the commit that an mbarrier hears of, proves it
+// over.
 //
 // Worked example, wgmma with one group in flight: slab 3 is asked for at 100 and lands at 900, its
 // products are asked for at 1,000 and done at 1,500, and the wait behind slab 4's products lets go

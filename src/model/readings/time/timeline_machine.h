@@ -168,14 +168,14 @@ typedef struct TimeMachine {
   int phase_capacity;
   // [head] clocks of the turns that a loop runs before it jumps; of the loop over tiles apart.
   double *turn_at, *tile_at;
-  bool woke;  // somebody was let go on: it is asked again whose turn it is
+  bool woke;  // a warp was let go on: it is asked again whose turn it is
 } TimeMachine;
 
 // Room for more entries: those that are there, copied into twice as much.
 void *time_grown(Arena *arena, const void *from, int n, int *capacity, size_t size);
 
 // Work: moves, multiplications, sums (timeline_work.c).
-// An event that orders: work behind it is no continuation of work before it.
+// An event that orders: work behind it does not continue work before it.
 TimelineEvent *time_new_order(TimeMachine *machine, TimeWarp *warp, const Stmt *stmt,
                               TimelineKind kind);
 void time_set_bar(TimelineEvent *event, const Buffer *buffer, int at, int rank, const TimeBar *bar);
@@ -202,7 +202,7 @@ void time_end_holds(TimeMachine *machine);
 int time_bar_at(const TimeWarp *warp, const Access *access);  // the mbarrier that is meant
 TimeBar *time_bar(TimeMachine *machine, int rank, const Buffer *buffer, int at);
 // How often what a warp sends comes to a block that is run: of a pair from that warp alone, of
-// a block run for all of its cluster from as many as send the same.
+// a block run for all of its cluster from each warp that sends the same.
 int64_t time_comes(const TimeMachine *machine, const TimeWarp *warp, const Op *op, int rank);
 void time_run_init(TimeMachine *machine, TimeWarp *warp, const Stmt *stmt);
 void time_run_order(TimeMachine *machine, TimeWarp *warp, const TimeCode *code);

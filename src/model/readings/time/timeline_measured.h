@@ -35,7 +35,7 @@ typedef struct TimelineTotals {
 TimelineTotals timeline_totals(Arena *arena, const Timeline *timeline, int warp);
 
 // Holds what must hold of the clocks of one SM, whatever the program: at a barrier of the whole
-// block nobody goes on before the last one came; a wait at an mbarrier is over only when enough
+// block no warp goes on before the last one came; a wait at an mbarrier is over only when enough
 // signals to it have begun. `checked` counts the ends that were held against begins. Each block is
 // held against itself: the clocks of two SMs are known to a step of %globaltimer alone.
 typedef struct TimelineOrder {

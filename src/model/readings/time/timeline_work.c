@@ -48,7 +48,7 @@ static TimelineEvent *time_new_event(TimeMachine *m, const TimeWarp *w, const St
   return event;
 }
 
-// An event that orders: work behind it is no continuation of work before it.
+// An event that orders: work behind it does not continue work before it.
 TimelineEvent *time_new_order(TimeMachine *m, TimeWarp *w, const Stmt *stmt, TimelineKind kind) {
   TimelineEvent *event = time_new_event(m, w, stmt, kind);
   w->since = m->out->n_events;

@@ -118,9 +118,10 @@ static double steps_at_once(const Stmt *loop) {
   return (double)(loop->unroll ? loop->unroll : min64(extent, OWN_STEPS));
 }
 
-// The share of a thread's waits, one for each turn of `loop`, that are for a sector that nobody has
-// asked for: the others find theirs in L1. Worked example, fp32 along a row of A, one step after
-// the other: one in eight, of four steps together one in two; bf16 in steps of 16 elements: each.
+// The share of a thread's waits, one for each turn of `loop`, that are for a sector that no thread
+// has asked for: the others find theirs in L1. Worked example, fp32 along a row of A, one step
+// after the other: one in eight, of four steps together one in two; bf16 in steps of 16 elements:
+// each.
 static double share_of_new_sectors(Arena *arena, const Access *from, const Stmt *loop) {
   int64_t stride;
   if (!loop || !expr_stride(access_offset(arena, from), loop->var, &stride)) return 1;

@@ -1,4 +1,4 @@
-// A row for each lesson: its number, name and title, how many of its questions were guessed right,
+// A row for each lesson: its number, name and title, the number of its questions guessed right,
 // and what it is about where there is room. Worked example:
 //    4 banks       Banks and broadcast                    3 of 7 right
 #include "tui/views/lesson/lesson_view.h"

@@ -29,7 +29,7 @@ typedef struct LessonBreak {
   const BreakLine *line;
 } LessonBreak;
 
-// NULL where the step asks about no breakage, or the program has nothing of the kind to break.
+// NULL where the step asks about no breakage, or the program has nothing that it could break.
 const LessonBreak *lesson_break(Arena *arena, const LessonStep *step, const Program *program);
 void lesson_break_draw(Canvas *canvas, Rect in, const LessonBreak *broken);
 

@@ -37,7 +37,7 @@ static void add(Help *help, Style style, const char *keys, const char *text) {
   if (help->n_lines < help->n_max) help->line[help->n_lines++] = (HelpLine){style, keys, text};
 }
 
-// Keys and what they do, in as many lines as that takes.
+// Keys and what they do, in the lines that they take.
 static void add_wrapped(Session *session, Help *help, const char *keys, const char *text) {
   const int cols = session->cols - KEY_COLS - 3;
   const char *filter = help->filter;

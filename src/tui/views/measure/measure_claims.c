@@ -81,7 +81,8 @@ static void draw_why(Canvas *canvas, Rect in, const Session *session, const Publ
   canvas_fit(canvas, place, 0, 1, in.cols - 2, ALIGN_LEFT, STYLE_DIM, text);
 }
 
-// A line above, the sentence whole as far as half of the screen goes, and of whom it is claimed.
+// A line above, the sentence whole as far as half of the screen goes, and the kernel it is claimed
+// of.
 static int why_rows(Rect in, const char *why) {
   int rows = 2 + canvas_wrap_rows(why, in.cols - 2);
   return rows < in.rows / 2 ? rows : in.rows / 2;

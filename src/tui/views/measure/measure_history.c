@@ -1,4 +1,4 @@
-// The history: what was timed on this machine before, by whom, at which state; Enter goes there.
+// The history: what was timed on this machine before, with its user and state; Enter goes there.
 //
 //   when (UTC)   who        TFLOP/s  cuBLAS  problem          rung, + edits
 //   11-22 03:54  ana           50.1    0.98  4096³ f32        fp32 18 CTA swizzle

@@ -7,7 +7,7 @@
 // The shaded end of a bar is the gain over the rung it builds on, the light shade behind it the
 // loss: all of them together are a waterfall of what paid. A ~ in front of the clock's number says
 // that it is a stand-in: the rung was not compiled. Estimates never stand in the column of
-// measurements, and an article's only where nobody has timed the rung: in another colour, with the
+// measurements, and an article's only where the rung was not timed: in another colour, with the
 // letter c, and set against the article's own numbers alone. Below, the claim is quoted whole. The
 // rows are the ladder's own states, whatever the present one is.
 #include <math.h>

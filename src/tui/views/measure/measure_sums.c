@@ -135,7 +135,7 @@ static double error_of(const SumRow *row, SumData data) {
 
 // ---- what is exact, in words --------------------------------------------------------------------
 
-// Parts i and j have a product of order i + j: how many products there are up to an order.
+// Parts i and j have a product of order i + j: the number of products up to an order.
 static int products_up_to(int parts, int order) {
   int n = 0;
   for (int i = 0; i < parts; i++)

@@ -22,18 +22,18 @@ typedef struct Reach {
   int n_banks, n_busiest;
 } Reach;
 
-static Reach reach_of(const Site *site, const BankPhase *phase) {
+static Reach reach_of(const int64_t addr[BANK_LANES], const BankPhase *phase) {
   Reach reach = {.n_busiest = phase->wavefronts};
   int64_t before = -1;
   bool varies = false;
   for (int lane = 0; lane < BANK_LANES; lane++) {
-    if (!(phase->active >> lane & 1) || site->addr[lane] < 0) continue;
-    const int64_t step = site->addr[lane] - before;
+    if (!(phase->active >> lane & 1) || addr[lane] < 0) continue;
+    const int64_t step = addr[lane] - before;
     reach.n_lanes++;
     if (before >= 0 && step == 0) continue;
     varies |= before >= 0 && reach.stride != 0 && step != reach.stride;
     if (before >= 0 && reach.stride == 0) reach.stride = step;
-    before = site->addr[lane];
+    before = addr[lane];
     reach.n_addresses++;
   }
   if (varies) reach.stride = 0;
@@ -52,14 +52,20 @@ static void add_banks(Str *out, const Reach *reach, bool even) {
   str_printf(out, reach->n_banks == BANK_COUNT ? "all %d banks" : "%d of the %d banks",
              reach->n_banks, BANK_COUNT);
   if (reach->n_busiest > 1)
-    str_printf(out, even ? ", each %d times" : ", one of them %d times", reach->n_busiest);
+    str_printf(out,
+               reach->n_banks == 1 ? ", %d times"
+               : even              ? ", each %d times"
+                                   : ", one of them %d times",
+               reach->n_busiest);
   else
     str_add(out, " once");
 }
 
-// " Lanes 0 and 4 need bank 0 at once."
-static void add_meeting(Str *out, const BankMap *map, const BankPhase *phase) {
+// " Lanes 0 and 4 need bank 0 in the same cycle."
+static void add_meeting(Str *out, const BankMap *map) {
   enum { NAMED = 4 };
+  if (!map->count.known || map->count.phases == 0) return;
+  const BankPhase *phase = worst_phase(map);
   const int n = phase->wavefronts < NAMED ? phase->wavefronts : NAMED;
   if (phase->wavefronts < 2) return;
   str_add(out, " Lanes ");
@@ -73,11 +79,11 @@ static void add_meeting(Str *out, const BankMap *map, const BankPhase *phase) {
              phase->worst_bank);
 }
 
-const char *bank_reason(Arena *arena, const Site *site, const BankMap *map) {
+const char *bank_reason(Arena *arena, const BankMap *map, const int64_t addr[BANK_LANES]) {
   if (!map->count.known || map->count.phases == 0) return NULL;
   const BankPhase *phase = worst_phase(map);
-  const Reach reach = reach_of(site, phase);
-  const char *noun = banks_phase_noun(site->op, phase->n_lanes);
+  const Reach reach = reach_of(addr, phase);
+  const char *noun = banks_phase_noun(map->op, phase->n_lanes);
   if (reach.n_lanes == 0) return NULL;
   if (reach.n_addresses == 1 && reach.n_lanes > 1)
     return arena_printf(arena, "All %d lanes of a %s use one address: a broadcast.", reach.n_lanes,
@@ -91,7 +97,6 @@ const char *bank_reason(Arena *arena, const Site *site, const BankMap *map) {
   str_printf(&out, "%d lanes of a %s use ", reach.n_lanes, noun);
   add_banks(&out, &reach, is_even(phase));
   str_add(&out, ".");
-  add_meeting(&out, map, phase);
   return out.text;
 }
 
@@ -122,6 +127,12 @@ const char *bank_remedy(Arena *arena, const Session *session, const Site *site) 
 }
 
 const char *bank_says(Arena *arena, const Session *session, const Site *site, const BankMap *map) {
-  const char *reason = bank_reason(arena, site, map), *remedy = bank_remedy(arena, session, site);
-  return reason && remedy ? arena_printf(arena, "%s %s", reason, remedy) : reason;
+  const char *reason = bank_reason(arena, map, site->addr);
+  if (!reason) return NULL;
+  const char *remedy = bank_remedy(arena, session, site);
+  Str out = str_new(arena);
+  str_add(&out, reason);
+  add_meeting(&out, map);
+  if (remedy) str_printf(&out, " %s", remedy);
+  return out.text;
 }

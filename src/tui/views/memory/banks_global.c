@@ -1,7 +1,8 @@
 // Sector cards, A's beside B's, and the list of accesses to global memory.
 //
 // The list's numbers are of one block from its first fetch to its last cell of C: requests of all
-// its warps, the sectors they touch and how many would have done. The card is of one request.
+// its warps, the sectors they touch and the number that would have done. The card is of one
+// request.
 #include "tui/views/memory/banks_view.h"
 
 #include "model/ir/buffer.h"

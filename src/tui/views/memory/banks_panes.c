@@ -84,7 +84,7 @@ static const struct {
   int (*cols)(const Room *room);
   void (*draw)(Canvas *canvas, Rect in, const AccessPicture *picture);
   const char *title;    // where what is and what could be stand side by side
-  const char *legend;   // in as many columns as the picture
+  const char *legend;   // as wide as the picture
   BanksPane beside[4];  // where this one comes first
   int n_beside;
 } panes[PANES] = {

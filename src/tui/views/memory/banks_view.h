@@ -37,7 +37,7 @@ const char *matrix_lines_say(Arena *arena, const MatrixLines *lines, int matrix)
 // ---- banks_panes.c ------------------------------------------------------------------------------
 // The pictures of one access, side by side as far as there is room: its punch card, lanes by banks,
 // the slab with what is touched lit, the table of addresses; of ldmatrix first the lines that its
-// lanes address; of an access of one's own the card of what to write instead.
+// lanes address; of a typed access the card of what to write instead.
 
 typedef enum BanksPane {
   PANE_CARD,
@@ -73,7 +73,7 @@ void banks_global_legend(Canvas *canvas, Rect in, const Session *session);
 void banks_global_list(Canvas *canvas, Rect in, const Session *session, int spot);
 
 // ---- banks_own.c --------------------------------------------------------------------------------
-// Addresses of one's own in the banks view: typed, pasted, drawn as a card, and what to write
+// The user's own addresses in the banks view: typed, pasted, drawn as a card, and what to write
 // instead.
 //
 //   Own *own = view_own(session, &banks_view);

@@ -18,7 +18,8 @@ typedef struct ChipSide {
 typedef struct ChipPicture {
   const char *name, *help;
   void (*draw)(Canvas *canvas, Rect in, const ChipSide *side);
-  int (*rows)(const ChipSide *side);  // that it takes when nothing is cut
+  int (*rows)(const ChipSide *side);   // that it takes when nothing is cut
+  int (*least)(const ChipSide *side);  // that it is worth drawing in; NULL: all of them
 } ChipPicture;
 
 enum { CHIP_PICTURES = 4 };
@@ -28,6 +29,7 @@ void chip_draw_shared(Canvas *canvas, Rect in, const ChipSide *side);
 int chip_shared_rows(const ChipSide *side);
 void chip_draw_barriers(Canvas *canvas, Rect in, const ChipSide *side);
 int chip_barriers_rows(const ChipSide *side);
+int chip_barriers_least(const ChipSide *side);
 // "tma2mma": what the article of ladder blackwell calls an mbarrier; NULL: it has none like it.
 const char *chip_tirx_name(const OnChip *chip, const Buffer *mbarrier);
 void chip_draw_tensor(Canvas *canvas, Rect in, const ChipSide *side);

@@ -192,7 +192,8 @@ static BarrierColumns columns_of(Rect in) {
 }
 
 // The names that the tutorial in TIRx, which ladder blackwell follows, has for the four of a kernel
-// with roles and tensor memory: after who tells whom, TMA, MMA and the warps that load sums.
+// with roles and tensor memory: after the sender and the receiver, TMA, MMA and the warps that load
+// sums.
 const char *chip_tirx_name(const OnChip *chip, const Buffer *mbarrier) {
   static const struct {
     BufferRole role;
@@ -244,7 +245,7 @@ static int kind_column(BarrierColumns at, const OnChip *chip) {
 static void draw_barrier(Canvas *canvas, Rect row, const OnChip *chip, const ChipBarrier *barrier) {
   const BarrierColumns at = columns_of(row);
   const int col = canvas_text(canvas, row, 0, 1, STYLE_BARRIER, barrier->buffer->name);
-  if (at.warps)  // as many mbarriers, of which each ends by so many arrivals
+  if (at.warps)  // the mbarriers of that name; each phase needs these arrivals
     canvas_printf(canvas, row, 0, col, STYLE_DIM, "[%" PRId64 "]", barrier->buffer->dim[0]);
   canvas_printf(canvas, row, 0, at.count, STYLE_NUMBER, "%3" PRId64, barrier->arrivals);
   for (int i = 0; i < barrier->n_signals; i++) {
@@ -264,7 +265,7 @@ static void draw_barrier(Canvas *canvas, Rect row, const OnChip *chip, const Chi
     canvas_text(canvas, row, 0, at.tirx, STYLE_DIM, tirx);
 }
 
-enum { RING_LABEL = 8, RING_CELL = 4 };
+enum { RING_LABEL = 8, RING_CELL = 4, RING_ROWS = 5 };  // rows without the sentence below
 
 static void draw_row(Canvas *canvas, Rect row, const char *name, Style style) {
   canvas_text(canvas, row, 0, 1, style, name);
@@ -304,7 +305,7 @@ static void draw_ring(Canvas *canvas, Rect in, const OnChip *chip) {
            "; %s %s. A "
            "new mbarrier is in phase 0: a wait for phase 1 passes at once.",
            chip->n_slots, others, last == 1 ? "the other slot" : "other slots");
-  canvas_wrap(canvas, in, STYLE_NOTE, text);
+  if (canvas_wrap_rows(text, in.cols) <= in.rows) canvas_wrap(canvas, in, STYLE_NOTE, text);
 }
 
 static bool has_empty(const OnChip *chip) {
@@ -314,6 +315,12 @@ static bool has_empty(const OnChip *chip) {
 int chip_barriers_rows(const ChipSide *side) {
   if (!side->chip || !side->chip->n_barriers) return 2;
   return 2 + side->chip->n_barriers + (has_empty(side->chip) ? 8 : 0);
+}
+
+// The mbarriers, each on its line.
+int chip_barriers_least(const ChipSide *side) {
+  if (!side->chip || !side->chip->n_barriers) return 2;
+  return 1 + side->chip->n_barriers;
 }
 
 void chip_draw_barriers(Canvas *canvas, Rect in, const ChipSide *side) {
@@ -326,7 +333,7 @@ void chip_draw_barriers(Canvas *canvas, Rect in, const ChipSide *side) {
     return;
   }
   const BarrierColumns at = columns_of(in);
-  canvas_text(canvas, title, 0, at.count, STYLE_HEADER, "ends");
+  canvas_text(canvas, title, 0, at.count - at.warps, STYLE_HEADER, at.warps ? "needs" : "need");
   canvas_text(canvas, title, 0, at.from, STYLE_HEADER, "arrivals from");
   canvas_text(canvas, title, 0, at.waits, STYLE_HEADER, "waits");
   canvas_text(canvas, title, 0, at.phase, STYLE_HEADER, at.warps ? "first phase" : "first");
@@ -336,6 +343,7 @@ void chip_draw_barriers(Canvas *canvas, Rect in, const ChipSide *side) {
     canvas_text(canvas, title, 0, kind_column(at, chip), STYLE_HEADER, "an arrival means");
   for (int i = 0; i < chip->n_barriers; i++)
     draw_barrier(canvas, rect_take_top(&in, 1), chip, &chip->barrier[i]);
-  rect_take_top(&in, has_empty(chip));
-  if (has_empty(chip)) draw_ring(canvas, in, chip);
+  if (!has_empty(chip) || in.rows <= RING_ROWS) return;
+  rect_take_top(&in, 1);
+  draw_ring(canvas, in, chip);
 }

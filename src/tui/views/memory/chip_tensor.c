@@ -87,7 +87,7 @@ static void draw_range(Canvas *canvas, Rect row, const ChipTensor *tensor, int a
                           range->first, range->first + range->n - 1, range->asks);
   col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, ", %s read%s",
                       chip_numbers(text, "warp", readers), readers & (readers - 1) ? "" : "s");
-  col = canvas_printf(canvas, row, 0, col, STYLE_DIM, "  A_s from row %" PRId64, range->row);
+  col = canvas_printf(canvas, row, 0, col, STYLE_DIM, "  rows of A_s from %" PRId64, range->row);
   if (tensor->n_sets > 1)
     canvas_printf(canvas, row, 0, col, STYLE_DIM, ", tiles %% %d = %d", tensor->n_sets, range->set);
 }

@@ -4,8 +4,8 @@
 //        0       8       16      24        word
 //    1   0·······1·······2·······3·······       four sectors for one word of each
 //
-// A dot is a word that comes along though nobody asks, blank is a sector that stays where it is. So
-// what is coalesced is full, and what is not shows its price in dots and in rows.
+// A dot is a word that comes along though no lane asks, blank is a sector that stays where it is.
+// So what is coalesced is full, and what is not shows its price in dots and in rows.
 #pragma once
 #include "model/readings/model.h"
 #include "tui/canvas/canvas.h"

@@ -3,7 +3,7 @@
 //
 //   Swizzle *work = view_own(session, &swizzle_view);
 //   swizzle_follow(work, session);         the selected site's slab, walked when it changed
-//   swizzle_try(work, "xor:'col ^ 4'");    a layout of one's own: work->error or a third column
+//   swizzle_try(work, "xor:'col ^ 4'");    a typed layout: work->error or a third column
 //   swizzle_solve(work);                   the solver's answer becomes the third column
 #pragma once
 #include "model/ir/role.h"

@@ -10,7 +10,7 @@
 // For ldmatrix the slab is the card: the lines that the eight lanes of a matrix address, side by
 // side where there is an A and a B; its punch card comes last.
 //
-// Addresses of one's own come in by e, by a paste or by ":banks OP TEXT" (banks_view.h). They are
+// The user's own addresses come in by e, by a paste or by ":banks OP TEXT" (banks_view.h). They are
 // the last row of the list.
 //
 // Up and Down choose the site, Left and Right the phase, v the picture; session->at.phase is 0
@@ -58,7 +58,7 @@ typedef struct BanksChosen {
 static BanksChosen *chosen_of(const Session *session) { return view_chosen(session, &banks_view); }
 static Own *own_of(const Session *session) { return view_own(session, &banks_view); }
 
-// Addresses of one's own belong to this view, not to a lesson that shows it.
+// The user's own addresses belong to this view, not to a lesson that shows it.
 static bool own_here(const Session *session) {
   return own_of(session)->set && session->at.view == view_find("banks");
 }
@@ -82,6 +82,15 @@ static void prepare_side(BanksSide *out, Session *session, const Side *side, con
       session->at.subject ? session->at.subject->forms : site_forms_text(session->frame, site);
 }
 
+// "matrix 1 of 4: …. Lanes are 128 bytes apart: …".
+static const char *say_lines(const Session *session, const BanksFrame *frame, const Site *site) {
+  const char *lines = matrix_lines_say(session->frame, &frame->now.lines, session->at.phase - 1);
+  if (session_compares(session)) return lines;
+  const char *why =
+      bank_says(session->frame, session, site, session_map(session, session_at(session)));
+  return why ? arena_printf(session->frame, "%s. %s", lines, why) : lines;
+}
+
 static void banks_prepare(Session *session) {
   BanksFrame *frame = ARENA_NEW(session->frame, BanksFrame);
   session->prepared = frame;
@@ -91,7 +100,7 @@ static void banks_prepare(Session *session) {
   prepare_side(&frame->now, session, &session->doc.now, site,
                session_map(session, session_at(session)));
   if (picture_of(session, site) == PANE_LINES)
-    frame->sentence = matrix_lines_say(session->frame, &frame->now.lines, session->at.phase - 1);
+    frame->sentence = say_lines(session, frame, site);
   else if (session->at.subject)
     frame->sentence = session->at.subject->sentence;
   else if (!session_compares(session) && !session_global(session))
@@ -164,8 +173,8 @@ static void draw_side(Canvas *canvas, Rect in, const Session *session, const Sit
 
 // ---- all sites ----------------------------------------------------------------------------------
 
-// For a schedule's kernel the pipe's, for one's own the profiler's, which has what goes past L1,
-// too; below 0: the pipe has none of it.
+// For a schedule's kernel the pipe's, for typed addresses the profiler's, which has what goes past
+// L1, too; below 0: the pipe has none of it.
 static double share_of(const Accesses *all, const Site *site) {
   if (!site->count.known && !(site->clocks > 0)) return -1;
   return all->wavefronts > 0 ? site->clocks / all->wavefronts : 0;
@@ -256,7 +265,7 @@ static void draw_site_row(Canvas *canvas, Rect row, const Session *session, int 
     canvas_over(canvas, (Rect){all.row, all.col, 1, BAR_COL - 1 + more}, STYLE_CURSOR);
 }
 
-// An access of one's own, in the same columns; it runs in no kernel.
+// A typed access, in the same columns; it runs in no kernel.
 static void draw_own_row(Canvas *canvas, Rect row, const Session *session) {
   const OwnAccess *access = &own_of(session)->access;
   const BankCount *count = &access->count;
@@ -277,7 +286,7 @@ static void draw_own_row(Canvas *canvas, Rect row, const Session *session) {
     canvas_over(canvas, (Rect){all.row, all.col, 1, BAR_COL - 1 + more}, STYLE_CURSOR);
 }
 
-// The rows that the cursor goes over: shared memory, global memory, then one's own.
+// The rows that the cursor goes over: shared memory, global memory, then typed addresses.
 static int rows_count(const Session *session) {
   return session_site_count(session) + own_here(session);
 }
@@ -286,7 +295,7 @@ static int row_at(const Session *session) {
   return own_shown(session) ? session_site_count(session) : session_at(session);
 }
 
-// Rows of the list of shared memory, one's own behind it.
+// Rows of the list of shared memory, the typed one behind it.
 static int shared_rows(const Session *session) {
   return session_accesses(session).n + own_here(session);
 }
@@ -448,7 +457,7 @@ static void probe(Session *session, const char *argument) {
     session_say(session, SAID_NOTE, "only accesses to shared memory are timed");
 }
 
-// ---- addresses of one's own ---------------------------------------------------------------------
+// ---- addresses that users type ------------------------------------------------------------------
 
 static void say_finding(Session *session, const Diags *diags) {
   const Diag *diag = diags->first;

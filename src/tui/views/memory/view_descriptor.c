@@ -330,7 +330,7 @@ static const Descriptor *look(Session *session) {
   return session->prepared;
 }
 
-// From now on the word is one's own.
+// From now on the word is the user's own.
 static void begin_word(Session *session, const Descriptor *frame) {
   DescriptorWork *work = work_of(session);
   work->error[0] = '\0';

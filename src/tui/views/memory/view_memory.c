@@ -13,12 +13,14 @@
 #include "tui/views/memory/chip.h"
 
 const ChipPicture chip_pictures[CHIP_PICTURES] = {
-    {"shared", "the bytes of a stage, and the stages that fit", chip_draw_shared, chip_shared_rows},
+    {"shared", "the bytes of a stage, and the stages that fit", chip_draw_shared, chip_shared_rows,
+     NULL},
     {"barriers", "arrivals, waits and phases of each mbarrier", chip_draw_barriers,
-     chip_barriers_rows},
-    {"tensor", "the columns of each warpgroup's accumulators", chip_draw_tensor, chip_tensor_rows},
+     chip_barriers_rows, chip_barriers_least},
+    {"tensor", "the columns of each warpgroup's accumulators", chip_draw_tensor, chip_tensor_rows,
+     NULL},
     {"cluster", "the slabs that each CTA fetches, and for which CTAs of the cluster",
-     chip_draw_cluster, chip_cluster_rows},
+     chip_draw_cluster, chip_cluster_rows, NULL},
 };
 
 typedef struct MemoryFrame {
@@ -53,12 +55,17 @@ static int rows_of(const ChipSide *side, int picture, Rect in) {
   return chip_pictures[picture].rows(side) + (in.cols < NARROW ? MORE : 0);
 }
 
+static int least_rows(const ChipSide *side, int picture, Rect in) {
+  const ChipPicture *what = &chip_pictures[picture];
+  return what->least ? what->least(side) : rows_of(side, picture, in);
+}
+
 // The chosen picture, and those behind it for which there is room; the last has all that is left.
 static void draw_side(Canvas *canvas, Rect in, const ChipSide *side, int picture) {
   for (; picture < CHIP_PICTURES; picture++) {
     const int rows = rows_of(side, picture, in);
     const bool last =
-        picture + 1 == CHIP_PICTURES || rows + 1 + rows_of(side, picture + 1, in) > in.rows;
+        picture + 1 == CHIP_PICTURES || rows + 1 + least_rows(side, picture + 1, in) > in.rows;
     chip_pictures[picture].draw(canvas, rect_take_top(&in, last ? in.rows : rows), side);
     if (last) return;
     rect_take_top(&in, 1);

@@ -1,4 +1,4 @@
-// JSON → tables. Every index is checked here, so that nobody who draws has to.
+// JSON → tables. Every index is checked here, so that the code that draws need not.
 #include "tui/views/own/opened.h"
 
 #include <string.h>

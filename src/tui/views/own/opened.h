@@ -1,4 +1,4 @@
-// A kernel of one's own, as `gemmview open --detail` tells of it: what the view draws.
+// A kernel of the user's own, as `gemmview open --detail` tells of it: what the view draws.
 //
 //   const Opened *opened = opened_read(arena, json, n, &diags);      NULL after findings
 //   OpenedLine *lines = opened_lines(arena, opened, source, folded);

@@ -7,7 +7,7 @@
 //     40    128s    64s x2    sectors of 32 bytes, where only global memory is accessed
 //
 // A "~" before the wavefronts: predicted from PTX, not held against machine code. Behind them "d"
-// for a line whose addresses or lanes depend on data, "?" for one that nobody can count, "+" for
+// for a line whose addresses or lanes depend on data, "?" for one that cannot be counted, "+" for
 // one whose accesses the compiler copied and charged to other lines, ">" where it is the least:
 // copies by cp.async can make more as their data arrives.
 #include <inttypes.h>
@@ -20,11 +20,13 @@
 #include "base/whole.h"
 #include "tui/canvas/utf8.h"
 #include "tui/views/memory/bank_card.h"
+#include "tui/views/memory/bank_why.h"
 #include "tui/views/memory/sector_card.h"
 #include "tui/views/own/own_work.h"
 #include "tui/views/program/source.h"
 
 enum { NUMBER_COLS = 5, COUNT_COLS = 8, TRIAL_COLS = 13, IDEAL_COLS = 7, TIMES_COLS = 6 };
+enum { CARD_ROWS_MIN = 4 };  // below the sentence that says why
 
 static const char *times_text(int64_t count, int64_t ideal, char out[16]) {
   out[0] = '\0';
@@ -261,7 +263,7 @@ const char *own_formula(const Opened *opened, const OpenedSite *site, char out[5
   return out;
 }
 
-// Over as many rows as it takes.
+// Over the rows that it takes.
 static int draw_formula(Canvas *canvas, Rect in, const OwnFrame *frame, const OpenedSite *site) {
   char text[512];
   return canvas_wrap(canvas, in, site->formula ? STYLE_ACCENT : STYLE_NOTE,
@@ -343,6 +345,10 @@ static void draw_card(Canvas *canvas, Rect in, const OwnFrame *frame) {
     draw_no_card(canvas, in, frame);
     return;
   }
+  const char *why = map.count.conflicts ? bank_reason(frame->arena, &map, addr) : NULL;
+  const int why_rows = why ? canvas_wrap_rows(why, in.cols) : 0;
+  if (why_rows + CARD_ROWS_MIN <= in.rows)
+    rect_take_top(&in, canvas_wrap(canvas, in, STYLE_WARN, why ? why : ""));
   rect_take_top(&in, card_draw(canvas, in, &map, -1));
   if (moved) draw_before(canvas, in, site);
 }

@@ -1,4 +1,4 @@
-// The state that the view of one's own kernel keeps between frames, and the layout that is on
+// The state that the view of the user's own kernel keeps between frames, and the layout that is on
 // trial.
 #pragma once
 #include <stdint.h>
@@ -18,10 +18,10 @@ typedef struct OpenedNeeds {
   const char **entry, **signature_of;  // [n]
 } OpenedNeeds;
 
-// NULL: the document is none of these.
+// NULL: the document is not one of these.
 const OpenedNeeds *opened_needs_read(Arena *arena, const char *json, size_t n);
 
-// The child that runs a kernel of one's own, and the file that it is made of.
+// The child that runs the user's own kernel, and the file that it is made of.
 //
 //   OpenedRun *run = opened_run_new();
 //   opened_run_set(run, argv, n);                 {"k.cu", "--launch", …}
@@ -148,6 +148,7 @@ bool own_trial_step(OwnWork *work, int array, int step);
 // ---- made for each frame ------------------------------------------------------------------------
 
 typedef struct OwnFrame {
+  Arena *arena;  // the frame's
   const OwnWork *work;
   const Opened *opened;
   const OpenedSource *source;

@@ -6,7 +6,7 @@
 
 #include "model/words/fragment.h"
 
-// False for anything else, and for a letter that is none of the names. Without a letter *operand
+// False for anything else, and for a letter that is not one of the names. Without a letter *operand
 // stays what it is.
 bool element_read(const char *text, const char *const names[ATOM_OPERANDS], AtomOperand *operand,
                   int64_t index[2]);

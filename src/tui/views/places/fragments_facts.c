@@ -20,11 +20,12 @@ void fragments_draw_facts(Canvas *canvas, Rect in, const Fragments *f) {
   canvas_printf(canvas, in, row++, 0, STYLE_DIM, "%lld FLOP", (long long)atom_flop(atom));
   const int first = atom->cc_first, last = atom->cc_last;
   const char *until = !last           ? " and later"
-                      : last == first ? " alone"
+                      : last == first ? " only"
                                       : arena_printf(f->arena, " to %d.%d", last / 10, last % 10);
   canvas_printf(canvas, in, row++, 0, STYLE_DIM, "cc %d.%d%s", first / 10, first % 10, until);
-  if (atom_is_of_warpgroup(atom) && f->operand == ATOM_A)
-    canvas_text(canvas, in, row, 0, STYLE_DIM, "if A_REGS=1; else D");
+  static const char *const where[] = {"A in registers only", "if A_REGS=1, else", "see view D"};
+  for (int i = 0; i < 3 && atom_is_of_warpgroup(atom) && f->operand == ATOM_A; i++)
+    canvas_text(canvas, in, row++, 0, STYLE_DIM, where[i]);
 }
 
 // Where a factor lies in tensor memory.

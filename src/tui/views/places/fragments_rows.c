@@ -40,7 +40,7 @@ static void draw_strips(Canvas *canvas, Rect row, const Fragments *f, int step) 
   }
 }
 
-// A bracket below each two strips that meet: as many rows of them as the lanes are apart.
+// A bracket below each two strips that meet: a row of them for each lane in between.
 static int draw_exchange(Canvas *canvas, Rect in, const Fragments *f, int step) {
   const FragmentRow *row = &f->shared;
   const int apart = 1 << step;

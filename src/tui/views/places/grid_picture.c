@@ -7,7 +7,7 @@
 //
 // A terminal cell is twice as high as it is wide, so a square tile is 2 characters wide and 1 high,
 // or 1 wide and two of them in a cell; then a half block says which of the two the window has.
-// The parts of K of a split-K grid stand side by side, as many as fit around the window.
+// The parts of K of a split-K grid stand side by side, those that fit around the window.
 #include "tui/views/places/grid_view.h"
 
 #include <stdio.h>
@@ -59,7 +59,7 @@ static Shape fit(const Grid *grid, int rows, int cols) {
 
 // ---- one character ------------------------------------------------------------------------------
 
-// The cells of the overview behind a character, and how many of them the window has.
+// The cells of the overview behind a character, and the number of them in the window.
 typedef struct Behind {
   int64_t first_row, end_row, first_col, end_col, cell;
   int n, n_inside;

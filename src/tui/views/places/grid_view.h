@@ -65,7 +65,7 @@ extern const Form grid_half_form;  // of GridHalf
 // The grid view's facts about places on the chip: who shares one, what merges there, whose map it
 // is.
 
-// Whether each list of tiles is meant for a place, and somebody knows which.
+// Whether each list of tiles is meant for a place, and the place is known.
 bool grid_has_places(const Grid *grid);
 
 // Lines of the facts below: 0 where there is nothing to say.

@@ -42,7 +42,7 @@ typedef struct TilesSide {
 
 typedef struct Tiles {
   TraceAt at;   // the element; within the problem after tiles_follow()
-  bool placed;  // somebody chose it; before, tiles_follow() puts it into the middle of things
+  bool placed;  // the user chose it; before, tiles_follow() puts it into the middle of things
   TilesSide side[2];
 } Tiles;
 

@@ -217,7 +217,7 @@ static const char *register_text(Arena *arena, const TilesSide *side, AtomOperan
 
 static const char *others_text(Arena *arena, int n_threads) {
   if (n_threads <= 1) return "";
-  return arena_printf(arena, "; %d read it", n_threads);
+  return arena_printf(arena, "; for %d threads", n_threads);
 }
 
 static const char *output_text(Arena *arena, const TilesSide *side, const Trace *trace) {
@@ -298,7 +298,7 @@ static const char *arrival_text(Arena *arena, const TilesSide *side, const Trace
 
 static const char *row_text(Arena *arena, const TraceMove *move) {
   if (move->address_lane < 0) return "";
-  return arena_printf(arena, "; row from lane %d", move->address_lane);
+  return arena_printf(arena, "; row of lane %d", move->address_lane);
 }
 
 static const char *read_text(Arena *arena, const TilesSide *side, const Trace *trace) {

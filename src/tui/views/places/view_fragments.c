@@ -4,7 +4,7 @@
 // The cursor stands on an element of an operand; the lane that holds it is shown with all its
 // registers. v goes from the grid to ldmatrix, where the same cursor chooses a row of shared
 // memory: who gives its address and who receives it. Tab changes the operand, a the atom; without a
-// choice of one's own the atom is the schedule's.
+// choice of the user the atom is the schedule's.
 //
 // From 120 x 40 on the grid is the whole instruction, A, B and C with one lane in all three, and
 // ldmatrix beside it where there is room for both.

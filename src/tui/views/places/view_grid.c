@@ -32,7 +32,7 @@ enum {
 };
 
 // Every tile has the colour of its place where it has one, on a large screen that of its wave,
-// unless somebody said otherwise.
+// unless the user changed that.
 enum { WAVES_COLS = 80, WAVES_ROWS = 28 };
 typedef enum Colours {
   COLOURS_AUTO,
@@ -263,7 +263,11 @@ static void draw_key_line(Canvas *canvas, Rect row, const GridHalf *half) {
   if (half->places && col + PARTLY_COLS > row.cols) return;
   col = canvas_glyph(canvas, row, 0, col, STYLE_TITLE, GLYPH_HALF_UPPER);
   col = canvas_glyph(canvas, row, 0, col, STYLE_TITLE, GLYPH_SHADE_MEDIUM);
-  canvas_text(canvas, row, 0, col, STYLE_DIM, " partly");
+  col = canvas_text(canvas, row, 0, col, STYLE_DIM, " partly  ");
+  static const char panels[] = " its panels";
+  if (half->grid->heads || col + 2 + (int)strlen(panels) > row.cols) return;
+  col = canvas_text(canvas, row, 0, col, style_over(STYLE_ACCENT, STYLE_LINKED), "AB");
+  canvas_text(canvas, row, 0, col, STYLE_DIM, panels);
 }
 
 static void draw_beside(Canvas *canvas, Rect in, const GridHalf *half) {

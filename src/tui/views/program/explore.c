@@ -39,9 +39,9 @@ static int class_of(NestGroup group) {
   return classes[group];
 }
 
-// "PIPELINE": the name, or the first alias when the name is longer than eleven characters.
+// "PIPELINE": the name, or the first alias when the name leaves no room for a digit.
 static const char *knob_name(Arena *arena, const Knob *knob) {
-  if (strlen(knob->name) <= NAME_MAX_COLS + 1) return knob->name;
+  if (strlen(knob->name) + 2 < KNOB_COLS) return knob->name;
   size_t n = strcspn(knob->aliases, " ");
   if (n > 0 && n <= NAME_MAX_COLS) return arena_strndup(arena, knob->aliases, n);
   return arena_printf(arena, "%.9s…", knob->name);

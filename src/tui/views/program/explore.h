@@ -50,7 +50,8 @@ typedef struct Explore {
   SourceKernel kernel;  // all of it where the screen has room for it; part.n 0: it has none
   const char *limit, *limit_brief;  // "limited by shared memory: 11.5 clk, FMA needs 8"
   const char *cause;                // "b <- B_s takes 8 wavefronts, 4 would do"
-  const char *reason;  // why the access under the card costs what it costs; NULL: not counted
+  // Why the access under the card costs what it costs, and its first sentence; NULL: not counted.
+  const char *reason, *reason_brief;
 } Explore;
 
 // The nest that the view shows on a screen as wide as the session's: its cursor is a row of it.
@@ -59,7 +60,7 @@ const Nest *explore_nest(const Session *session);
 const Nest *explore_nest_in(const Session *session, int cols);
 Explore *explore_layout(Arena *arena, const Session *session, int cols);
 // Says what the cursor is on, what its neighbours would do, the best single change, and what the
-// rung tells: first where somebody has just come to it, and not at all of a schedule that has left
+// rung tells: first where the user has just come to it, and not at all of a schedule that has left
 // it.
 void explore_explain(Arena *arena, const Session *session, Explore *explore);
 

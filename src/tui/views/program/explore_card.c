@@ -7,6 +7,7 @@
 
 #include "banks/engine/bank_text.h"
 #include "base/str.h"
+#include "base/whole.h"
 #include "model/ir/program.h"
 #include "model/ir/role.h"
 #include "tui/frame/view.h"
@@ -15,7 +16,7 @@
 #include "tui/views/memory/slab_banks.h"
 #include "tui/views/program/explore.h"
 
-enum { CARD_ROWS_MIN = 8 };
+enum { CARD_ROWS_MIN = 8, CARD_ROWS_LEAST = 2 };  // the least has a row for each phase besides
 
 static void draw_legend(Canvas *canvas, Rect in, const BankMap *map, bool folded) {
   char phase[24], rows[64], cells[64];
@@ -124,21 +125,29 @@ static void draw_site(Canvas *canvas, Rect in, const Session *session, const Sit
   const Explore *explore = session->prepared;
   const ExploreOwn *own = view_own(session, &explore_view);
   const BankMap *map = &session->doc.now.picture->map[session->at.site];
-  const int why = explore->reason ? canvas_wrap_rows(explore->reason, in.cols) : 0;
+  const int phases = map->count.phases;
+  const int full = explore->reason ? canvas_wrap_rows(explore->reason, in.cols) : 0;
+  const int first = explore->reason ? canvas_wrap_rows(explore->reason_brief, in.cols) : 0;
+  const bool brief = site->count.conflicts && card_folds(map, in.rows - full) &&
+                     in.rows < CARD_ROWS_MIN + full + LEGEND + 2 &&
+                     in.rows >= CARD_ROWS_LEAST + phases + first + 1;
+  const char *reason = brief ? explore->reason_brief : explore->reason;
+  const int why = brief ? first : full;
+  const int legend = brief ? min_int(LEGEND, in.rows - CARD_ROWS_LEAST - phases - first) : LEGEND;
   const bool folds = card_folds(map, in.rows - why);
-  const int spare = in.rows >= CARD_ROWS_MIN + why + LEGEND + 2 ? why + LEGEND
-                    : in.rows <= 8                              ? 0
-                    : folds                                     ? LEGEND
-                                                                : why;
+  const int spare = brief || in.rows >= CARD_ROWS_MIN + why + LEGEND + 2 ? why + legend
+                    : in.rows <= 8                                       ? 0
+                    : folds                                              ? LEGEND
+                                                                         : why;
   const Rect card = {in.row, in.col, in.rows - spare, in.cols};
   const bool table = own->table && card_table_rows(in.cols) <= card.rows;
   const int rows = table ? card_table_rows(in.cols) : card_draw(canvas, card, map, -1);
   if (table) card_draw_table(canvas, card, map, site->addr);
   int left = in.rows - rows - spare;  // rows for blank lines between the parts
   rect_take_top(&in, rows + (left > 0));
-  if (explore->reason && spare >= why)
-    rect_take_top(&in, canvas_wrap(canvas, in, site->count.conflicts ? STYLE_WARN : STYLE_TEXT,
-                                   explore->reason));
+  if (reason && spare >= why)
+    rect_take_top(&in,
+                  canvas_wrap(canvas, in, site->count.conflicts ? STYLE_WARN : STYLE_TEXT, reason));
   rect_take_top(&in, left > 1);
   draw_legend(canvas, in, map, card_folds(map, card.rows));
   rect_take_top(&in, LEGEND + 1);

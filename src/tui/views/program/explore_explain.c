@@ -110,7 +110,7 @@ static void add_trial(Str *out, const Session *session, const Trial *trial, cons
     str_printf(out, "illegal: %s", most == EFFECTS ? trial->why : trial->rule);
 }
 
-// Says what a step down and a step up would do: each on a line of its own, or as many figures of
+// Says what a step down and a step up would do: each on a line of its own, or the figures of
 // both as have room beside each other.
 static const char *say_neighbours(Arena *arena, const Session *session) {
   const bool wraps = session->rows >= WRAP_SCREEN;
@@ -267,8 +267,9 @@ static void explain_legality(Arena *arena, const Session *session, Explore *expl
 static void explain_card(Arena *arena, const Session *session, Explore *explore) {
   const Site *site = session_site(session);
   if (!site) return;
-  explore->reason =
-      bank_says(arena, session, site, &session->doc.now.picture->map[session->at.site]);
+  const BankMap *map = &session->doc.now.picture->map[session->at.site];
+  explore->reason = bank_says(arena, session, site, map);
+  explore->reason_brief = bank_reason(arena, map, site->addr);
 }
 
 void explore_explain(Arena *arena, const Session *session, Explore *explore) {

@@ -1,7 +1,7 @@
 // Two tables: the events of an iteration by column, and the strategies.
 //
-// A cell says how many instructions, of which k-step, and which copy of the fragment registers they
-// touch. Worked example, hgemm with a register buffer, BK = 4 atoms:
+// A cell says the number of instructions, their k-step, and which copy of the fragment registers
+// they touch. Worked example, hgemm with a register buffer, BK = 4 atoms:
 //
 //    #  copy                 wait for        read               multiply
 //    1  16 cp.async k_o+2                    12 step 1 → set 1  32 step 0, set 0

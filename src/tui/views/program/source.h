@@ -121,7 +121,7 @@ int source_across_for(SourceMatch match, int across, int cols);
 
 // The lines that a row of the nest stands for.
 typedef struct SourcePart {
-  int n, n_all, first, last;  // how many, of how many, between which numbers; 0 and -1: none
+  int n, n_all, first, last;  // shown, in all, the first and last number; 0 and -1: none
   SourceLine *line;
 } SourcePart;
 

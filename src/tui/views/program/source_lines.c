@@ -5,7 +5,7 @@
 //    nest 11  +    store_slab(…           A|B: this line came 12   !FFMA R4, R8, R12, R4      SASS:
 //    waits for a register bank
 //
-// The number has as many columns as the longest of its text needs, so nothing stands upon another.
+// The number has the columns that the longest of its text needs, so nothing stands upon another.
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 // FFMA.
 //
 // Text before the first kernel (wrappers of instructions, types) or before the first instruction
-// (declarations) is folded into a row of its own until somebody asks for it. The whole list stays:
+// (declarations) is folded into a row of its own until the user asks for it. The whole list stays:
 // readers of the data get every line.
 #include <limits.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 //
 // A PTX or SASS line takes over the statement of the CUDA line it was made from, so one cursor
 // links all three. Of A|B only CUDA is shown as a difference: compilers rename registers, and what
-// matters there is whether the instructions are the same and how many there are (source_opcodes.c).
+// matters there is whether the instructions are the same, and their number (source_opcodes.c).
 #include <ctype.h>
 #include <string.h>
 

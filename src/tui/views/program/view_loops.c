@@ -346,7 +346,13 @@ static bool has_tier(const Loops *loops, Tier tier) {
   return false;
 }
 
-// Explains the letters before the loops, those that are there.
+static bool has_site(const Loops *loops) {
+  for (int i = 0; i < loops->n_lines; i++)
+    if (loops->line[i].site) return true;
+  return false;
+}
+
+// Explains the letters before the loops, those that are there, and the numbers behind accesses.
 static void draw_letters(Canvas *canvas, Rect in, const Loops *loops) {
   canvas_text(canvas, rect_take_top(&in, 1), 0, 1, STYLE_HEADER, "LETTERS");
   for (int i = 0; i < TIER_COUNT; i++) {
@@ -355,6 +361,13 @@ static void draw_letters(Canvas *canvas, Rect in, const Loops *loops) {
     canvas_printf(canvas, row, 0, 2, tier_style((Tier)i), "%c", tier_mark((Tier)i));
     canvas_text(canvas, row, 0, 4, STYLE_TEXT, tier_word((Tier)i));
   }
+  if (!has_site(loops)) return;
+  rect_take_top(&in, 1);
+  canvas_text(canvas, rect_take_top(&in, 1), 0, 1, STYLE_HEADER, "AT THE RIGHT");
+  rect_take_left(&in, 2);
+  canvas_wrap(canvas, in, STYLE_TEXT,
+              "The number of an access in view 3. ok: as few wavefronts or sectors as its bytes "
+              "need; ×n: n times that; –: not counted.");
 }
 
 static void draw_passes(Canvas *canvas, Rect in, const Session *session) {

@@ -179,7 +179,7 @@ static int draw_name(Canvas *canvas, Rect in, int row, int col, const Source *so
 
 // The marks between number and text, where there is room for their words.
 static void draw_marks(Canvas *canvas, Rect in, int col, int end, const Source *source) {
-  static const char *const says = "┃ this loop  R tier  1 access";
+  static const char *const says = "┃ this loop  R tier  1 access of view 3";
   if (source->missing || col + utf8_columns(says) > end) return;
   canvas_text(canvas, in, 0, col, STYLE_DIM, says);
 }

@@ -2,7 +2,7 @@
 //
 // pipeline_lanes.c makes lanes of a timeline, pipeline_picture.c draws them, pipeline_signs.c has
 // the signs and their legend, pipeline_card.c says what the event under the cursor is,
-// pipeline_time.c has the cursor of time and who waits for whom at it, pipeline_breaks.c the list
+// pipeline_time.c has the cursor of time and the waits at it, pipeline_breaks.c the list
 // of breakages, pipeline_data.c writes the events as data, pipeline_trial.c is about broken
 // programs, pipeline_checklist.c has the other picture, pipeline_beside.c what stands beside;
 // view_pipeline.c has the keys.
@@ -53,7 +53,7 @@ typedef struct Lane {
   unsigned kinds;     // UNIT: bits 1 << TIMELINE_… of its events
   int rank;           // UNIT, SLOT: which CTA's of a pair
   int ring, slot;     // SLOT
-  int warp, n_warps;  // WARPS: the one that is shown stands for so many
+  int warp, n_warps;  // WARPS: the number that the one shown stands for
   int n;
   const TimelineEvent *const *event;  // by the clock at which they begin
 } Lane;
@@ -160,7 +160,7 @@ void pipeline_take_way(Session *session);
 void pipeline_draw_ways(Canvas *canvas, Rect in, const PipelineOwn *own);
 
 // The proof over all orders (pipeline_proof.c): asked of the program that is shown, broken or not;
-// whether something has come of it; so many steps further in its witness; the action of its key.
+// whether something has come of it; steps further in its witness; the action of its key.
 void pipeline_proof_ask(const Session *session, PipelineOwn *own);
 bool pipeline_proof_poll(PipelineOwn *own);
 void pipeline_proof_step(PipelineOwn *own, int delta);
@@ -204,7 +204,7 @@ typedef enum PipelineSign {
 // Notes that a sign, or the letter of a kind, is drawn.
 void pipeline_use_sign(PipelineSpan span, PipelineSign sign);
 void pipeline_use_letter(PipelineSpan span, TimelineKind kind);
-// The legend of signs in use; it takes so many rows.
+// The legend of signs in use; gives the rows that it takes.
 int pipeline_legend_rows(unsigned signs, int cols);
 void pipeline_draw_legend(Canvas *canvas, Rect in, unsigned signs);
 

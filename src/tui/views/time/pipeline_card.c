@@ -106,8 +106,9 @@ static void draw_bar(Canvas *canvas, Rect in, const TimelineBar *bar) {
 static void draw_before(Canvas *canvas, Rect in, const PipelineCard *card) {
   const TimelineEvent *e = card->event, *before = card->before;
   if (!before || e->begin - before->begin < 1) return;
-  int col = canvas_printf(canvas, in, 0, 1, STYLE_DIM, "before it, this warp: %s, %.0f clk earlier",
-                          timeline_kind_name(before->kind), e->begin - before->begin);
+  int col =
+      canvas_printf(canvas, in, 0, 1, STYLE_DIM, "this warp's step before: %s, %.0f clk earlier",
+                    timeline_kind_name(before->kind), e->begin - before->begin);
   if (e->kind == TIMELINE_MULTIPLY && before->kind == TIMELINE_READ)
     canvas_text(canvas, in, 0, col, STYLE_DIM, "; it needs those values");
 }

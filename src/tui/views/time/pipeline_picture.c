@@ -1,4 +1,4 @@
-// Lanes as rows: time to the right, a column so many clocks, slabs in their colours.
+// Lanes as rows: time to the right, a column for equal clocks, slabs in their colours.
 //
 //   TMA        0011░░22░░33░░           digits: served; ░: asked for and on its way
 //   tensor           ▆▆▆▆▇▇▇▇           the share of the multipliers that work

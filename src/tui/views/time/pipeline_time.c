@@ -5,7 +5,7 @@
 //   for empty[0] consumer 4 waits for full[1] phase 0: slab 1 is on its way, asked for by producer
 //   8 at clock 34
 //
-// Whoever leads the cursor, such as the steps of a witness, calls pipeline_go_event() or
+// Code that leads the cursor, such as the steps of a witness, calls pipeline_go_event() or
 // pipeline_go_clock(): lane, event and clock then agree.
 #include <math.h>
 

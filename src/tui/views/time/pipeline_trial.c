@@ -1,5 +1,5 @@
 // One question at a time goes to the thread. It is copied first, so that what the session does
-// meanwhile, another rung or another GPU, is none of its business; a later question waits for it
+// meanwhile, another rung or another GPU, does not concern it; a later question waits for it
 // and then takes its place.
 //
 // Worked example, x pressed three times on rung blackwell/consumers: the first run begins, the
@@ -102,7 +102,7 @@ static TrialProblem some_tiles(Arena *arena, const Question *asked, int64_t turn
       schedule_reduce_to_turns(arena, &asked->targets, &asked->schedule, turns, TURNS_WORK), 1};
 }
 
-// All slabs of one tile; where those are too many, so many as show what is wrong; then some tiles
+// All slabs of one tile; where those are too many, enough to show what is wrong; then some tiles
 // for one block, for what is wrong between two of them is seen in no single one; and where the time
 // line ends in a deadlock that is still not found, one tile more.
 static int problems_of(Arena *arena, const Question *asked, TrialProblem out[3]) {

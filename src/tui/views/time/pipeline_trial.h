@@ -33,7 +33,7 @@ void trial_free(PipelineTrial *trial);  // waits for a run that is under way
 
 // The time line of the model's program, broken so: warps drift apart turn by turn, so no turn is
 // left out of it. A problem that is too long for that is made smaller, and `problem` says what it
-// is then (else NULL). NULL: the program has nothing of the kind to break.
+// is then (else NULL). NULL: the program has nothing that it could break.
 const Timeline *trial_timeline(Arena *arena, const TargetTable *targets, const Model *model,
                                BreakageId id, const char **problem);
 

@@ -1,4 +1,5 @@
-// pipeline: time to the right; who copies, reads, multiplies and waits, and for whom.
+// pipeline: time to the right; the copies, reads, products and waits of each warp, and their
+// causes.
 //
 // The picture is a run of the program without values (model/readings/time/timeline.h) of one block
 // alone on its SM, with the target's costs: an estimate. Left and Right go from event to event of a

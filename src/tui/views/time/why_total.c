@@ -167,8 +167,8 @@ static int draw_if(Canvas *canvas, Rect row, int col, const ClockAnswer *answer,
   if (what->why_not) return col + 3;
   *has_unit = true;
   const double gain = 100 * (answer->clocks.value / what->clocks - 1);
-  return canvas_printf(canvas, row, 0, col, gain > 0.5 ? STYLE_OK : STYLE_DIM, " (%+.0f %%)",
-                       gain) +
+  if (fabs(gain) < 0.5) return canvas_text(canvas, row, 0, col, STYLE_DIM, " (no change)") + 3;
+  return canvas_printf(canvas, row, 0, col, gain > 0 ? STYLE_OK : STYLE_DIM, " (%+.0f %%)", gain) +
          3;
 }
 

@@ -207,6 +207,36 @@ static void find_users(Maker *m) {
   x->users = lists_of(&users, s->n_bars);
 }
 
+static void find_followers(Maker *m) {
+  const Search *s = m->s;
+  Pairs followers = {.arena = s->arena};
+  for (int p = 0; p < s->n_processes; p++)
+    for (int i = 0; i < s->process[p].n_events; i++) {
+      const SearchEvent *e = &s->process[p].event[i];
+      if (e->after) add(&followers, m->x->base[e->after - 1] + e->after_at, p);
+    }
+  m->x->followers = lists_of(&followers, m->x->base[s->n_processes]);
+}
+
+static void find_meeters(Maker *m) {
+  const Search *s = m->s;
+  Pairs meeters = {.arena = s->arena}, meeting = {.arena = s->arena};
+  int *last = ARENA_ARRAY(s->arena, int, s->n_meets + 1);  // by barrier: process + 1
+  for (int p = 0; p < s->n_processes; p++) {
+    bool any = false;
+    for (int i = 0; i < s->process[p].n_events; i++) {
+      const SearchEvent *e = &s->process[p].event[i];
+      if (e->kind != SEARCH_MEET) continue;
+      if (last[e->object] != p + 1) add(&meeters, e->object, p);
+      last[e->object] = p + 1;
+      any = true;
+    }
+    if (any) add(&meeting, 0, p);
+  }
+  m->x->meeters = lists_of(&meeters, s->n_meets);
+  m->x->meeting = lists_of(&meeting, 1);
+}
+
 static void lay_out(Maker *m) {
   const Search *s = m->s;
   SearchIndex *x = m->x;
@@ -231,6 +261,8 @@ void search_make_index(Search *s) {
   list_unknown(&m);
   list_fences(&m);
   find_users(&m);
+  find_followers(&m);
+  find_meeters(&m);
   lay_out(&m);
   const int n = x->base[s->n_processes];
   x->matters = ARENA_ARRAY(s->arena, bool, n + 1);

@@ -23,7 +23,10 @@ typedef struct SearchIndex {
   bool *matters;       // by event: another process may have to do with it
   uint64_t of_block[SEARCH_RANKS];  // a bit for each process of a block
   SearchLists users;                // by mbarrier: the processes that act on it
-  bool *alone;  // by mbarrier: one process makes all of its arrivals, one a phase
+  SearchLists followers;  // by event: the processes that have an event which comes after it
+  SearchLists meeters;    // by barrier: the processes that meet there
+  SearchLists meeting;    // all of those, as list 0
+  bool *alone;            // by mbarrier: one process makes all of its arrivals, one a phase
   size_t state_bytes, bars_at, flags_at, words_at, passed_at;
 } SearchIndex;
 

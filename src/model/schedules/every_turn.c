@@ -158,7 +158,7 @@ static bool run(const Runner *r, const Turns *turns, bool *put_off) {
     return !out->fault;
   }
   SearchOptions options = *r->options;
-  if (put_off) options.quick = true, options.states = QUICK_STATES;
+  if (put_off) options.quick = true, options.states = QUICK_STATES + search_events(every.search);
   const int64_t before = out->result.states;
   const SearchResult result = search_run(every.search, &options);
   if (put_off && result.verdict == SEARCH_BOUNDED) {

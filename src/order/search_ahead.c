@@ -27,7 +27,15 @@ typedef struct AheadBar {
 struct SearchAhead {
   int *at;
   bool *arrived;
-  uint64_t *live;  // a bit for each process: it stands at no barrier, and behind nobody
+  // A bit for each process: its next event waits for no barrier, and for no event of another one;
+  // it has gone on.
+  uint64_t *live, *moved;
+  // The state of the last question: how far its processes are, and which are live.
+  uint16_t *last_at;
+  uint64_t *last_live;
+  struct AheadMove {
+    int process, from;
+  } * move;  // scratch
   AheadBar *bar;
   // Phases under way, or later ones, in rows: [processes][row] that a process knows of;
   // [mbarriers][row] that all arrivals for the phase know of, and all arrivals for the last phase.
@@ -44,10 +52,52 @@ struct SearchAhead {
   bool met;
 };
 
+static void set_bit(uint64_t *bits, int process, bool on) {
+  if (on)
+    bits[process / 64] |= search_bit(process);
+  else
+    bits[process / 64] &= ~search_bit(process);
+}
+
+static void find_last_live(const Search *search, SearchAhead *w, int p) {
+  const int at = w->last_at[p];  // with ARRIVED it is behind all events
+  bool live = at < search->process[p].n_events;
+  if (live) {
+    const struct SearchGate *gate = &search->index->gate[search->index->base[p] + at];
+    live = gate->process < 0 || (w->last_at[gate->process] & SEARCH_EVENTS_MAX) > gate->at;
+  }
+  set_bit(w->last_live, p, live);
+}
+
+// States that are looked at one after the other have few processes that stand elsewhere.
+const uint64_t *search_live(const Search *search, const SearchState *s, SearchAhead *w) {
+  const SearchLists *followers = &search->index->followers;
+  int n = 0;
+  for (int p = 0; p < search->n_processes; p++) {
+    if (s->at[p] == w->last_at[p]) continue;
+    w->move[n++] = (struct AheadMove){p, w->last_at[p] & SEARCH_EVENTS_MAX};
+    w->last_at[p] = s->at[p];
+  }
+  for (int i = 0; i < n; i++) {
+    const int p = w->move[i].process, a = w->move[i].from, b = search_at(s, p);
+    const int base = search->index->base[p], first = base + (a < b ? a : b),
+              end = base + (a < b ? b : a);
+    find_last_live(search, w, p);
+    for (int k = followers->first[first]; k < followers->first[end]; k++)
+      find_last_live(search, w, followers->list[k]);
+  }
+  return w->last_live;
+}
+
 SearchAhead *search_new_ahead(const Search *search, Arena *arena) {
   SearchAhead *w = ARENA_NEW(arena, SearchAhead);
   const int row = w->row = (search->n_bars + PHASES - 1) / PHASES * PHASES;
-  w->live = ARENA_ARRAY(arena, uint64_t, search->n_processes / 64 + 1);
+  const int words = search->n_processes / 64 + 1;
+  w->live = ARENA_ARRAY(arena, uint64_t, words);
+  w->moved = ARENA_ARRAY(arena, uint64_t, words);
+  w->last_live = ARENA_ARRAY(arena, uint64_t, words);
+  w->last_at = ARENA_ARRAY(arena, uint16_t, search->n_processes + 1);
+  w->move = ARENA_ARRAY(arena, struct AheadMove, search->n_processes + 1);
   w->at = ARENA_ARRAY(arena, int, search->n_processes + 1);
   w->arrived = ARENA_ARRAY(arena, bool, search->n_processes + 1);
   w->bar = ARENA_ARRAY(arena, AheadBar, search->n_bars + 1);
@@ -58,6 +108,7 @@ SearchAhead *search_new_ahead(const Search *search, Arena *arena) {
   w->there = ARENA_ARRAY(arena, int, search->n_meets + 1);
   w->released = ARENA_ARRAY(arena, int, search->n_meets + 1);
   w->asked = ARENA_ARRAY(arena, int, search->n_accesses + 1);
+  for (int p = 0; p < search->n_processes; p++) find_last_live(search, w, p);
   return w;
 }
 
@@ -109,32 +160,21 @@ static void count_ended(const Search *search, SearchAhead *w, int p) {
 static void find_live(const Search *search, SearchAhead *w, int p) {
   bool live = !w->arrived[p] && w->at[p] < search->process[p].n_events;
   if (live) {
-    const SearchEvent *e = search_event(search, p, w->at[p]);
-    live = !e->after || w->at[e->after - 1] > e->after_at;
+    const struct SearchGate *gate = &search->index->gate[search->index->base[p] + w->at[p]];
+    live = gate->process < 0 || w->at[gate->process] > gate->at;
   }
-  if (live)
-    w->live[p / 64] |= search_bit(p);
-  else
-    w->live[p / 64] &= ~search_bit(p);
+  set_bit(w->live, p, live);
 }
 
-// The next one that is live, from `from` on; -1: there is none.
 static int next_live(const Search *search, const SearchAhead *w, int from) {
-  const int n = search->n_processes / 64 + 1;
-  if (from >= search->n_processes) return -1;
-  uint64_t left = w->live[from / 64] & ~UINT64_C(0) << from % 64;
-  for (int i = from / 64; !left;) {
-    if (++i == n) return -1;
-    left = w->live[i];
-    from = 64 * i;
-  }
-  return from / 64 * 64 + __builtin_ctzll(left);
+  return search_next_bit(w->live, from, search->n_processes);
 }
 
 static void go_on(const Search *search, SearchAhead *w, int p) {
   const SearchLists *followers = &search->index->followers;
   const int event = search->index->base[p] + w->at[p]++;
   count_ended(search, w, p);
+  set_bit(w->moved, p, true);
   find_live(search, w, p);
   for (int k = followers->first[event]; k < followers->first[event + 1]; k++)
     find_live(search, w, followers->list[k]);
@@ -150,15 +190,21 @@ static void begin(const Search *search, SearchState *s, SearchAhead *w) {
   w->all_ended = 0;
   for (int b = 0; b < search->n_bars; b++)
     w->under_way[b] = (int32_t)search_phases(search, s)[b].phase;
-  for (int p = 0; p < search->n_processes; p++) {
-    w->at[p] = search_at(s, p);
+  for (int p = 0; p < search->n_processes; p++) w->at[p] = search_at(s, p);
+  const size_t words = (size_t)search->n_processes / 64 + 1;
+  memcpy(w->live, search_live(search, s, w), sizeof *w->live * words);
+  memset(w->moved, 0, sizeof *w->moved * words);
+  const SearchLists *meeting = &search->index->meeting, *threads = &search->index->threads;
+  for (int k = meeting->first[0]; k < meeting->first[1]; k++) {
+    const int p = meeting->list[k];
     w->arrived[p] = search_has_arrived(s, p);
     if (w->arrived[p]) w->there[search_next(search, s, p)->object]++;
-    if (search->process[p].agent) continue;
+  }
+  for (int k = threads->first[0]; k < threads->first[1]; k++) {
+    const int p = threads->list[k];
     count_ended(search, w, p);
     memcpy(&w->known[p * w->row], w->under_way, sizeof *w->known * (size_t)w->row);
   }
-  for (int p = 0; p < search->n_processes; p++) find_live(search, w, p);
   for (int i = 0; i < search->n_meets; i++) w->there[i] += search_passed(search, s)[i];
   for (int b = 0; b < search->n_bars; b++) {
     const OrderPhases *phases = &search_phases(search, s)[b];
@@ -430,12 +476,12 @@ static bool meets_scope(const Search *search, SearchState *s, const SearchAhead 
          meets_teller(search, s, w, process, event);
 }
 
-static bool meets_fence(const Search *search, SearchState *s, const SearchAhead *w, int process,
-                        int event) {
+static bool meets_fence(const Search *search, SearchState *s, const SearchAhead *w, int event) {
   const SearchIndex *x = search->index;
   const bool is_fence = x->clears.first[event] < x->clears.first[event + 1];
-  for (int p = 0; x->n_words && p < search->n_processes; p++)
-    for (int at = search_at(s, p); p != process && at < w->at[p]; at++) {
+  if (!x->n_words) return false;
+  for (int p = -1; (p = search_next_bit(w->moved, p + 1, search->n_processes)) >= 0;)
+    for (int at = search_at(s, p); at < w->at[p]; at++) {
       const int other = x->base[p] + at;
       if (is_fence ? is_told_by(search, event, other) || asks_fence(search, s, other, event)
                    : is_told_by(search, other, event))
@@ -537,7 +583,7 @@ bool search_is_apart(const Search *search, SearchState *s, int process, SearchAh
   if (!x->matters[event]) return true;
   run_others(search, s, w, process);
   if (w->met) return false;
-  if (meets_fence(search, s, w, process, event)) return false;
+  if (meets_fence(search, s, w, event)) return false;
   if (meets_scope(search, s, w, process, event)) return false;
   if (outlives(search, w, process, event)) return false;
   switch (e->kind) {

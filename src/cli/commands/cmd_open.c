@@ -171,6 +171,8 @@ static int print_orders(Arena *arena, const OpenOptions *given, const OpenResult
     every.left_out[every.n_left_out++] = "orders beyond the limits of time and memory";
   for (int i = 0; i < r->n_left_out && every.n_left_out < EVERY_LEFT_OUT; i++)
     every.left_out[every.n_left_out++] = r->left_out[i];
+  every.n_left_out +=
+      open_order_questions(r, every.left_out + every.n_left_out, EVERY_LEFT_OUT - every.n_left_out);
   if (every.n_left_out && every.result.verdict == SEARCH_PROVED)
     every.result.verdict = SEARCH_BOUNDED;
   look_at_run(&every, r);

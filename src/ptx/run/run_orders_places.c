@@ -4,8 +4,9 @@
 //                                                                 accesses
 //
 // Places are the bytes of each copy, the bytes that the tensor core reads at once, and the bytes
-// that threads of one block write for threads of another. Where those are too many, places are the
-// pieces that writes make. Bytes that only threads of one block reach are no place.
+// that threads of one block write for threads of another. Where those are too many, or say too
+// much, places are the pieces that writes make. Bytes that only threads of one block reach are no
+// place.
 #include <stdlib.h>
 
 #include "base/whole.h"
@@ -108,7 +109,24 @@ static int find_reaches(const PtxOrders *o, const PtxMachine *m, const Handed *h
   return n;
 }
 
-// ---- a place for each piece that writes make ------------------------------------------------------
+// A thread that reaches a part of a place is said to reach all of it: wrong where another place has
+// to do with the rest alone.
+static bool says_too_much(const PtxOrders *o, const Range *place, int n) {
+  for (int i = 0; i < o->n_touches; i++) {
+    const Touch *t = &o->touch[i];
+    for (int a = 0; a < n && !t->async; a++) {
+      if (place[a].lo >= t->hi || t->lo >= place[a].hi) continue;
+      for (int b = 0; b < n; b++) {
+        const bool both = place[a].lo < place[b].hi && place[b].lo < place[a].hi;
+        if (both && (place[b].lo >= t->hi || t->lo >= place[b].hi)) return true;
+      }
+    }
+  }
+  return false;
+}
+
+// ---- a place for each piece that writes make
+// ------------------------------------------------------
 
 // The tensor core reads a tile by many short rows, which copies have written at once. Two accesses
 // are apart where none of them writes, so that pieces are told apart at the ends of writes alone:
@@ -227,7 +245,8 @@ void ptx_orders_add_accesses(PtxOrders *o, const PtxMachine *m) {
   join_touches(o);
   const Handed handed = find_handed(o, m);
   Range *range = ARENA_ARRAY(o->arena, Range, REGIONS_MAX);
-  const int reaches = find_reaches(o, m, &handed, range, REGIONS_MAX);
+  int reaches = find_reaches(o, m, &handed, range, REGIONS_MAX);
+  if (reaches > 0 && says_too_much(o, range, reaches)) reaches = -1;
   const int pieces = reaches < 0 ? find_pieces(o, m, &handed, range, REGIONS_MAX) : 0;
   const int n = reaches >= 0 ? reaches : pieces >= 0 ? pieces : REGIONS_MAX;
   if (pieces < 0) ptx_orders_leave_out(o, "copies to too many places");

@@ -16,6 +16,10 @@ OrderFault order_fault(const OrderConflict *c) {
 }
 
 const char *order_gap_cure(const OrderConflict *c) {
+  if (c->gap == ORDER_GAP_WAIT)
+    return c->read ? "put tcgen05.wait::ld there: that the registers have been read orders nothing "
+                     "else (PTX ISA, tcgen05, register dependencies, same thread)"
+                   : "put tcgen05.wait::st there";
   if (!lacks_fence(c)) return NULL;
   return "put the fence there, as the PTX ISA's canonical synchronization patterns of tcgen05 "
          "show. Their mbarriers are relaxed; of others the ISA leaves it open: the standard "

@@ -354,11 +354,12 @@ static void run_others(const Search *search, SearchState *s, SearchAhead *w, int
   begin(search, s, w);
   begin_telling(search, s, w);
   ask_all(search, s, w, held);
+  const bool asks = w->n_asked > 0 || w->bar_asked >= 0;
   for (bool went_on = true; went_on;) {
     went_on = false;
     for (int p = next_live(search, w, 0); p >= 0; p = next_live(search, w, p + 1))
       for (int at = w->at[p]; p != held && advance(search, s, w, p, held); at = w->at[p]) {
-        w->met = decides(search, w, p, at);
+        w->met = asks && decides(search, w, p, at);
         if (w->met) return;
         went_on = true;
       }
@@ -389,6 +390,17 @@ static bool is_told_by(const Search *search, int fence, int event) {
     const int word = x->word[a->place];
     if (a->async || word < 0 || x->fenced[x->begins.list[k]]) continue;
     if (clears(x, fence, word / SEARCH_WORDS)) return true;
+  }
+  return false;
+}
+
+// Whether some fence could be told of what an event does.
+static bool sets_words(const Search *search, int event) {
+  const SearchIndex *x = search->index;
+  for (int k = x->begins.first[event]; k < x->begins.first[event + 1]; k++) {
+    const int a = x->begins.list[k];
+    if (!search->access[a].async && x->word[search->access[a].place] >= 0 && !x->fenced[a])
+      return true;
   }
   return false;
 }
@@ -479,7 +491,7 @@ static bool meets_scope(const Search *search, SearchState *s, const SearchAhead 
 static bool meets_fence(const Search *search, SearchState *s, const SearchAhead *w, int event) {
   const SearchIndex *x = search->index;
   const bool is_fence = x->clears.first[event] < x->clears.first[event + 1];
-  if (!x->n_words) return false;
+  if (!x->n_words || (!is_fence && !sets_words(search, event))) return false;
   for (int p = -1; (p = search_next_bit(w->moved, p + 1, search->n_processes)) >= 0;)
     for (int at = search_at(s, p); at < w->at[p]; at++) {
       const int other = x->base[p] + at;

@@ -328,6 +328,10 @@ static bool goes_together(const OpenOptions *given, Diags *diags) {
        "--what-if, --cold and --mhz need --why"},
       {r->follow && (r->orders || r->against || given->markdown || r->detail),
        "--why goes without --every-order, --against, --markdown and --detail"},
+      {r->orders && (r->against || given->markdown || r->detail || r->compare || r->ncu ||
+                     given->fail_above.count),
+       "--every-order goes without --against, --markdown, --detail, --compare, --ncu and "
+       "--fail-above"},
       {r->reduce && !r->against, "--reduce needs --against machine"},
       {r->machine && r->against, "--against runs the PTX beside machine code: leave out --machine"},
   };

@@ -68,6 +68,7 @@ static OrderGap gap_behind(const OrderVisit *visit, const OrderTouch *then, uint
   const Order *o = visit->order;
   const int party = then->party;
   if (party == visit->asker) return ORDER_NO_GAP;
+  if (tick < order_known(o, visit->clock, ORDER_AFTER, party)) return ORDER_NO_GAP;
   const bool told = order_is_over(o, visit->clock, party, tick);
   if (party == visit->now.party) return visit->apart && !told ? ORDER_GAP_SYNC : ORDER_NO_GAP;
   if (!told) return ORDER_GAP_SYNC;

@@ -131,6 +131,31 @@ START_TEST(groups_and_parts_of_slots_are_told_apart) {
 }
 END_TEST
 
+// Two warps hand tensor memory on at an mbarrier. Of fences that are missing behind one that orders
+// memory the ISA leaves it open; they are missing behind one that does not, and so is a wait.
+static const struct {
+  const char *name, *says;
+  int status;
+} tensors[] = {
+    {"fenced", "verdict: proved", 0},
+    {"plain", "left out: fences of tcgen05 that the PTX ISA's patterns show", 0},
+    {"relaxed", "verdict: found", 1},
+    {"pattern", "verdict: proved", 0},
+    {"early", "cure: put tcgen05.wait::st there", 1},
+};
+
+START_TEST(tensor_memory_is_handed_on) {
+  if (!cli_has_program()) return;
+  const CliRun run =
+      cli_run(arena, arena_printf(arena,
+                                  "open tests/data/orders/tensor_%s.ptx --every-order --launch "
+                                  "grid=1,block=160 --arg mem:128",
+                                  tensors[_i].name));
+  ck_assert_msg(run.status == tensors[_i].status && strstr(run.out, tensors[_i].says), "%s%s",
+                run.out, run.err);
+}
+END_TEST
+
 // setmaxnreg: who takes registers waits until others have given theirs back.
 static const struct {
   const char *name, *says;
@@ -198,6 +223,7 @@ Suite *suite_open_orders(void) {
   tcase_add_loop_test(tests, registers_are_given_back_before_they_are_taken, 0,
                       sizeof registers / sizeof *registers);
   tcase_add_test(tests, four_warps_multiply_together);
+  tcase_add_loop_test(tests, tensor_memory_is_handed_on, 0, 5);
   tcase_add_test(tests, groups_and_parts_of_slots_are_told_apart);
   tcase_add_test(tests, steps_have_their_lines);
   tcase_add_test(tests, one_order_says_the_same_of_a_fence);

@@ -68,12 +68,13 @@ static OrderGap gap_behind(const OrderVisit *visit, const OrderTouch *then, uint
   const Order *o = visit->order;
   const int party = then->party;
   if (party == visit->asker) return ORDER_NO_GAP;
-  if (tick < order_known(o, visit->clock, ORDER_AFTER, party)) return ORDER_NO_GAP;
+  const bool before = tick < order_known(o, visit->clock, ORDER_BEFORE, party),
+             after = tick < order_known(o, visit->clock, ORDER_AFTER, party);
+  if (before && after) return ORDER_NO_GAP;  // by the fences, whatever signals between them
   const bool told = order_is_over(o, visit->clock, party, tick);
   if (party == visit->now.party) return visit->apart && !told ? ORDER_GAP_SYNC : ORDER_NO_GAP;
   if (!told) return ORDER_GAP_SYNC;
-  if (tick >= order_known(o, visit->clock, ORDER_BEFORE, party)) return ORDER_GAP_BEFORE;
-  return tick >= order_known(o, visit->clock, ORDER_AFTER, party) ? ORDER_GAP_AFTER : ORDER_NO_GAP;
+  return before ? ORDER_GAP_AFTER : ORDER_GAP_BEFORE;
 }
 
 static OrderConflict against(const OrderVisit *visit, const OrderTouch *then, bool read) {

@@ -52,7 +52,7 @@ static SearchState *state_of(const Run *r, int i) {
   return (SearchState *)(r->chunk[i / CHUNK] + (size_t)(i % CHUNK) * r->bytes);
 }
 
-// Of all words; states are whole words.
+// States are whole words, and all count.
 static uint32_t hash_of(const Run *r, const SearchState *s) {
   const char *at = (const char *)s;
   uint64_t hash = HASH_START;

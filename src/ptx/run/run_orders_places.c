@@ -218,7 +218,7 @@ static void add_by_reach(PtxOrders *o, const PtxMachine *m, int n) {
   }
 }
 
-// What one event reaches of a piece is one access.
+// All that one event reaches of a piece is one access.
 static void add_by_piece(PtxOrders *o, const PtxMachine *m, int n) {
   int *last = ARENA_ARRAY(o->arena, int, n + 1);  // by piece: the touch + 1 that reached it last
   for (int i = 0; i < o->n_touches; i++) {

@@ -92,6 +92,11 @@ void order_join(const Order *o, uint32_t *into, const uint32_t *from) {
     take_larger(into + fact * o->most, from + fact * o->most, o->parties);
 }
 
+void order_join_fact(const Order *o, uint32_t *into, const uint32_t *from, OrderFact fact) {
+  if (o->facts <= (int)fact) return;
+  take_larger(into + (int)fact * o->most, from + (int)fact * o->most, o->parties);
+}
+
 void order_tell(const Order *o, uint32_t *into, uint32_t *own, int party, uint32_t tick) {
   own[party] = tick;
   if (o->facts > ORDER_PASSED) order_fact(o, own, ORDER_PASSED)[party] = tick;

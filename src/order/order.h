@@ -97,6 +97,8 @@ void order_fill(const Order *order, uint32_t *clock, uint32_t tick);
 void order_assign(const Order *order, uint32_t *into, const uint32_t *from);
 // Into one clock what the other has been told.
 void order_join(const Order *order, uint32_t *into, const uint32_t *from);
+// Into one clock what the other knows as one fact alone.
+void order_join_fact(const Order *order, uint32_t *into, const uint32_t *from, OrderFact fact);
 // The same, without the fact that is never passed on (ORDER_AFTER).
 void order_adopt(const Order *order, uint32_t *into, const uint32_t *from);
 

@@ -6,18 +6,34 @@
 // no other form of ordering (PTX ISA, tcgen05, "Register dependencies, same thread").
 #include "order/order_tensor.h"
 
+static bool lacks_fence(const OrderConflict *c) {
+  return c->gap == ORDER_GAP_BEFORE || c->gap == ORDER_GAP_AFTER;
+}
+
 OrderFault order_fault(const OrderConflict *c) {
-  if (c->gap == ORDER_GAP_BEFORE || c->gap == ORDER_GAP_AFTER) return ORDER_MISSING_FENCE;
+  if (lacks_fence(c)) return ORDER_MISSING_FENCE;
   return c->gap == ORDER_GAP_WAIT || c->by_share ? ORDER_MISSING_WAIT : ORDER_RACE;
 }
 
 const char *order_gap_cure(const OrderConflict *c) {
-  if (c->gap != ORDER_GAP_BEFORE && c->gap != ORDER_GAP_AFTER) return NULL;
+  if (c->gap == ORDER_GAP_WAIT)
+    return c->read ? "put tcgen05.wait::ld there: that the registers have been read orders nothing "
+                     "else (PTX ISA, tcgen05, register dependencies, same thread)"
+                   : "put tcgen05.wait::st there";
+  if (!lacks_fence(c)) return NULL;
   return "put the fence there, as the PTX ISA's canonical synchronization patterns of tcgen05 "
-         "show. "
-         "Their barriers are relaxed; kernels of Triton and CUTLASS leave the fence out at "
-         "barriers "
-         "that are not";
+         "show. Their mbarriers are relaxed; of others the ISA leaves it open: the standard "
+         "mechanisms of its memory model apply to tcgen05, too (9.7.16.6.3)";
+}
+
+// PTX ISA, tcgen05, "Specialized Inter-thread Synchronization": the fences are a mechanism of their
+// own, and the standard ones of the memory consistency model also apply. What is missed here are
+// the fences alone: the work itself is over, by a commit or by tcgen05.wait.
+const char *order_gap_open(const OrderConflict *c) {
+  if (!lacks_fence(c)) return NULL;
+  return "fences of tcgen05 that the PTX ISA's patterns show: work on tensor memory is over, and "
+         "an mbarrier or a barrier that releases and acquires tells of it; by 9.7.16.6.3 the "
+         "standard mechanisms of the memory model apply to tcgen05, too";
 }
 
 const char *order_gap_text(const OrderConflict *c) {
@@ -52,11 +68,13 @@ static OrderGap gap_behind(const OrderVisit *visit, const OrderTouch *then, uint
   const Order *o = visit->order;
   const int party = then->party;
   if (party == visit->asker) return ORDER_NO_GAP;
+  const bool before = tick < order_known(o, visit->clock, ORDER_BEFORE, party),
+             after = tick < order_known(o, visit->clock, ORDER_AFTER, party);
+  if (before && after) return ORDER_NO_GAP;  // by the fences, whatever signals between them
   const bool told = order_is_over(o, visit->clock, party, tick);
   if (party == visit->now.party) return visit->apart && !told ? ORDER_GAP_SYNC : ORDER_NO_GAP;
   if (!told) return ORDER_GAP_SYNC;
-  if (tick >= order_known(o, visit->clock, ORDER_BEFORE, party)) return ORDER_GAP_BEFORE;
-  return tick >= order_known(o, visit->clock, ORDER_AFTER, party) ? ORDER_GAP_AFTER : ORDER_NO_GAP;
+  return before ? ORDER_GAP_AFTER : ORDER_GAP_BEFORE;
 }
 
 static OrderConflict against(const OrderVisit *visit, const OrderTouch *then, bool read) {

@@ -61,6 +61,9 @@ OrderFault order_fault(const OrderConflict *conflict);
 // "with no barrier between", "and has waited for no commit behind that", …
 const char *order_gap_text(const OrderConflict *conflict);
 const char *order_gap_cure(const OrderConflict *conflict);  // NULL: none is proposed
+// Why two accesses with a fence missing between them may still be in order, where what signals is
+// not relaxed; NULL: they are not.
+const char *order_gap_open(const OrderConflict *conflict);
 
 // The party at a place.
 typedef struct OrderVisit {

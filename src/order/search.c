@@ -66,6 +66,12 @@ int search_add(Search *s, int process, SearchEvent event) {
   return p->n_events++;
 }
 
+int search_events(const Search *s) {
+  int n = 0;
+  for (int p = 0; p < s->n_processes; p++) n += s->process[p].n_events;
+  return n;
+}
+
 int search_access(Search *s, SearchAccess access) {
   s->access = grown(s->arena, s->access, s->n_accesses, &s->access_capacity, sizeof *s->access);
   s->access[s->n_accesses] = access;

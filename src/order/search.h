@@ -155,6 +155,9 @@ static inline const SearchEvent *search_event(const Search *s, int process, int 
   return &s->process[process].event[at];
 }
 
+// The number of events of all processes: a search without branches has a state for each, and one.
+int search_events(const Search *search);
+
 typedef struct SearchOptions {
   int64_t states;  // most; 0: 60,000
   bool all;        // every order, none taken for another: to be compared with

@@ -15,6 +15,9 @@
 
 #include "order/search_inside.h"
 
+// Rows of phases are gone through in pieces of so many, which the compiler makes vectors of.
+enum { PHASES = 8, NO_ARRIVAL = INT32_MAX };
+
 typedef struct AheadBar {
   int64_t pending, bytes;
   uint32_t phase;  // the last one that it may get to
@@ -24,34 +27,88 @@ typedef struct AheadBar {
 struct SearchAhead {
   int *at;
   bool *arrived;
+  // A bit for each process: its next event waits for no barrier, and for no event of another one;
+  // it has gone on.
+  uint64_t *live, *moved;
+  // The state of the last question: how far its processes are, and which are live.
+  uint16_t *last_at;
+  uint64_t *last_live;
+  struct AheadMove {
+    int process, from;
+  } * move;  // scratch
   AheadBar *bar;
-  // Phases under way, or later ones: [processes][mbarriers] that a process knows of;
-  // [mbarriers][mbarriers] that all arrivals for the phase know of, and all arrivals for the last
-  // phase.
-  uint32_t *known, *gathered, *handed;
-  uint32_t *under_way;                 // [mbarriers] the phases of the state
+  // Phases under way, or later ones, in rows: [processes][row] that a process knows of;
+  // [mbarriers][row] that all arrivals for the phase know of, and all arrivals for the last phase.
+  int row;  // the number of mbarriers, up to a multiple of PHASES
+  int32_t *known, *gathered, *handed;
+  int32_t *under_way;                  // [row] the phases of the state
   int *there, *released;               // by barrier: the number there; went on together
   int ended[SEARCH_RANKS], all_ended;  // processes at their last event's end, agents aside
   int64_t registers[SEARCH_RANKS], taken[SEARCH_RANKS];
   // All that decides at once: accesses, those with the number of this question, and what becomes
   // of an mbarrier (-1: of none).
-  int *asked, question, bar_asked;
+  int *asked, question, n_asked, bar_asked;
   uint32_t phase_asked;
   bool met;
 };
 
+static void set_bit(uint64_t *bits, int process, bool on) {
+  if (on)
+    bits[process / 64] |= search_bit(process);
+  else
+    bits[process / 64] &= ~search_bit(process);
+}
+
+static void find_last_live(const Search *search, SearchAhead *w, int p) {
+  const int at = w->last_at[p];  // with ARRIVED it is behind all events
+  bool live = at < search->process[p].n_events;
+  if (live) {
+    const struct SearchGate *gate = &search->index->gate[search->index->base[p] + at];
+    live = gate->process < 0 || (w->last_at[gate->process] & SEARCH_EVENTS_MAX) > gate->at;
+  }
+  set_bit(w->last_live, p, live);
+}
+
+// States that are looked at one after the other have few processes that stand elsewhere.
+const uint64_t *search_live(const Search *search, const SearchState *s, SearchAhead *w) {
+  const SearchLists *followers = &search->index->followers;
+  int n = 0;
+  for (int p = 0; p < search->n_processes; p++) {
+    if (s->at[p] == w->last_at[p]) continue;
+    w->move[n++] = (struct AheadMove){p, w->last_at[p] & SEARCH_EVENTS_MAX};
+    w->last_at[p] = s->at[p];
+  }
+  for (int i = 0; i < n; i++) {
+    const int p = w->move[i].process, a = w->move[i].from, b = search_at(s, p);
+    const int base = search->index->base[p], first = base + (a < b ? a : b),
+              end = base + (a < b ? b : a);
+    find_last_live(search, w, p);
+    for (int k = followers->first[first]; k < followers->first[end]; k++)
+      find_last_live(search, w, followers->list[k]);
+  }
+  return w->last_live;
+}
+
 SearchAhead *search_new_ahead(const Search *search, Arena *arena) {
   SearchAhead *w = ARENA_NEW(arena, SearchAhead);
+  const int row = w->row = (search->n_bars + PHASES - 1) / PHASES * PHASES;
+  const int words = search->n_processes / 64 + 1;
+  w->live = ARENA_ARRAY(arena, uint64_t, words);
+  w->moved = ARENA_ARRAY(arena, uint64_t, words);
+  w->last_live = ARENA_ARRAY(arena, uint64_t, words);
+  w->last_at = ARENA_ARRAY(arena, uint16_t, search->n_processes + 1);
+  w->move = ARENA_ARRAY(arena, struct AheadMove, search->n_processes + 1);
   w->at = ARENA_ARRAY(arena, int, search->n_processes + 1);
   w->arrived = ARENA_ARRAY(arena, bool, search->n_processes + 1);
   w->bar = ARENA_ARRAY(arena, AheadBar, search->n_bars + 1);
-  w->known = ARENA_ARRAY(arena, uint32_t, search->n_processes * search->n_bars + 1);
-  w->gathered = ARENA_ARRAY(arena, uint32_t, search->n_bars * search->n_bars + 1);
-  w->handed = ARENA_ARRAY(arena, uint32_t, search->n_bars * search->n_bars + 1);
-  w->under_way = ARENA_ARRAY(arena, uint32_t, search->n_bars + 1);
+  w->known = ARENA_ARRAY(arena, int32_t, search->n_processes * row + 1);
+  w->gathered = ARENA_ARRAY(arena, int32_t, search->n_bars * row + 1);
+  w->handed = ARENA_ARRAY(arena, int32_t, search->n_bars * row + 1);
+  w->under_way = ARENA_ARRAY(arena, int32_t, row + 1);
   w->there = ARENA_ARRAY(arena, int, search->n_meets + 1);
   w->released = ARENA_ARRAY(arena, int, search->n_meets + 1);
   w->asked = ARENA_ARRAY(arena, int, search->n_accesses + 1);
+  for (int p = 0; p < search->n_processes; p++) find_last_live(search, w, p);
   return w;
 }
 
@@ -60,7 +117,7 @@ static void ask(const Search *search, SearchAhead *w, const SearchLists *list, i
   const SearchLists *against = &search->index->against;
   for (int k = list->first[event]; k < list->first[event + 1]; k++) {
     const int a = list->list[k];
-    for (int i = against->first[a]; i < against->first[a + 1]; i++)
+    for (int i = against->first[a]; i < against->first[a + 1]; i++, w->n_asked++)
       w->asked[against->list[i]] = w->question;
   }
 }
@@ -72,6 +129,7 @@ static void ask_all(const Search *search, SearchState *s, SearchAhead *w, int pr
   const bool of_bar = e->kind == SEARCH_INIT || e->kind == SEARCH_ARRIVE ||
                       e->kind == SEARCH_LAND || e->kind == SEARCH_WAIT;
   w->question++;
+  w->n_asked = 0;
   w->met = false;
   ask(search, w, &x->begins, event);
   ask(search, w, &x->ends, event);
@@ -84,7 +142,7 @@ static void ask_all(const Search *search, SearchState *s, SearchAhead *w, int pr
 static bool decides(const Search *search, const SearchAhead *w, int process, int at) {
   const SearchLists *begins = &search->index->begins;
   const int event = search->index->base[process] + at;
-  for (int k = begins->first[event]; k < begins->first[event + 1]; k++)
+  for (int k = begins->first[event]; w->n_asked && k < begins->first[event + 1]; k++)
     if (w->asked[begins->list[k]] == w->question) return true;
   if (w->bar_asked < 0) return false;
   const AheadBar *bar = &w->bar[w->bar_asked];
@@ -98,9 +156,28 @@ static void count_ended(const Search *search, SearchAhead *w, int p) {
   w->all_ended++;
 }
 
+// Whether a process could have its next event, as far as barriers and other processes go.
+static void find_live(const Search *search, SearchAhead *w, int p) {
+  bool live = !w->arrived[p] && w->at[p] < search->process[p].n_events;
+  if (live) {
+    const struct SearchGate *gate = &search->index->gate[search->index->base[p] + w->at[p]];
+    live = gate->process < 0 || w->at[gate->process] > gate->at;
+  }
+  set_bit(w->live, p, live);
+}
+
+static int next_live(const Search *search, const SearchAhead *w, int from) {
+  return search_next_bit(w->live, from, search->n_processes);
+}
+
 static void go_on(const Search *search, SearchAhead *w, int p) {
-  w->at[p]++;
+  const SearchLists *followers = &search->index->followers;
+  const int event = search->index->base[p] + w->at[p]++;
   count_ended(search, w, p);
+  set_bit(w->moved, p, true);
+  find_live(search, w, p);
+  for (int k = followers->first[event]; k < followers->first[event + 1]; k++)
+    find_live(search, w, followers->list[k]);
 }
 
 static void begin(const Search *search, SearchState *s, SearchAhead *w) {
@@ -111,14 +188,22 @@ static void begin(const Search *search, SearchState *s, SearchAhead *w) {
     w->taken[rank] = w->ended[rank] = 0;
   }
   w->all_ended = 0;
-  const size_t row = sizeof *w->known * (size_t)search->n_bars;
-  for (int b = 0; b < search->n_bars; b++) w->under_way[b] = search_phases(search, s)[b].phase;
-  for (int p = 0; p < search->n_processes; p++) {
-    w->at[p] = search_at(s, p);
+  for (int b = 0; b < search->n_bars; b++)
+    w->under_way[b] = (int32_t)search_phases(search, s)[b].phase;
+  for (int p = 0; p < search->n_processes; p++) w->at[p] = search_at(s, p);
+  const size_t words = (size_t)search->n_processes / 64 + 1;
+  memcpy(w->live, search_live(search, s, w), sizeof *w->live * words);
+  memset(w->moved, 0, sizeof *w->moved * words);
+  const SearchLists *meeting = &search->index->meeting, *threads = &search->index->threads;
+  for (int k = meeting->first[0]; k < meeting->first[1]; k++) {
+    const int p = meeting->list[k];
     w->arrived[p] = search_has_arrived(s, p);
     if (w->arrived[p]) w->there[search_next(search, s, p)->object]++;
+  }
+  for (int k = threads->first[0]; k < threads->first[1]; k++) {
+    const int p = threads->list[k];
     count_ended(search, w, p);
-    if (!search->process[p].agent) memcpy(&w->known[p * search->n_bars], w->under_way, row);
+    memcpy(&w->known[p * w->row], w->under_way, sizeof *w->known * (size_t)w->row);
   }
   for (int i = 0; i < search->n_meets; i++) w->there[i] += search_passed(search, s)[i];
   for (int b = 0; b < search->n_bars; b++) {
@@ -130,17 +215,32 @@ static void begin(const Search *search, SearchState *s, SearchAhead *w) {
   }
 }
 
+static void take_least(int32_t *restrict into, const int32_t *restrict from, int row) {
+  for (int x = 0; x < row; x += PHASES)
+    for (int i = x; i < x + PHASES; i++) into[i] = from[i] < into[i] ? from[i] : into[i];
+}
+
+static void take_most(int32_t *restrict into, const int32_t *restrict from, int row) {
+  for (int x = 0; x < row; x += PHASES)
+    for (int i = x; i < x + PHASES; i++) into[i] = from[i] > into[i] ? from[i] : into[i];
+}
+
+static void no_arrivals(SearchAhead *w, int bar) {
+  int32_t *gathered = &w->gathered[bar * w->row];
+  for (int x = 0, row = w->row; x < row; x += PHASES)
+    for (int i = x; i < x + PHASES; i++) gathered[i] = NO_ARRIVAL;
+}
+
 // In a phase with arrivals already, those arrivals knew at least the phases that are under way now.
 static void begin_telling(const Search *search, SearchState *s, SearchAhead *w) {
-  const int n = search->n_bars;
-  const size_t row = sizeof *w->handed * (size_t)n;
+  const size_t bytes = sizeof *w->handed * (size_t)w->row;
   const OrderPhases *phases = search_phases(search, s);
-  for (int b = 0; b < n; b++) {
-    memcpy(&w->handed[b * n], w->under_way, row);
+  for (int b = 0; b < search->n_bars; b++) {
+    memcpy(&w->handed[b * w->row], w->under_way, bytes);
     if (phases[b].pending < phases[b].expected)
-      memcpy(&w->gathered[b * n], w->under_way, row);
+      memcpy(&w->gathered[b * w->row], w->under_way, bytes);
     else
-      memset(&w->gathered[b * n], 0xff, row);  // UINT32_MAX: no arrival yet
+      no_arrivals(w, b);
   }
 }
 
@@ -148,28 +248,22 @@ static void begin_telling(const Search *search, SearchState *s, SearchAhead *w) 
 
 // The phases that all arrivals know become known to a process that waits behind them.
 static void tell(const Search *search, SearchAhead *w, int process, int bar) {
-  const int n = search->n_bars;
-  for (int x = 0; x < n; x++) {
-    uint32_t *least = &w->gathered[bar * n + x];
-    const uint32_t known = search->process[process].agent ? 0 : w->known[process * n + x];
-    if (known < *least) *least = known;
-  }
+  int32_t *gathered = &w->gathered[bar * w->row];
+  if (search->process[process].agent)
+    memset(gathered, 0, sizeof *gathered * (size_t)w->row);
+  else
+    take_least(gathered, &w->known[process * w->row], w->row);
 }
 
-static void hand_on(const Search *search, SearchAhead *w, int bar) {
-  const int n = search->n_bars;
-  for (int x = 0; x < n; x++) {
-    const uint32_t least = w->gathered[bar * n + x];
-    if (least != UINT32_MAX && least > w->handed[bar * n + x]) w->handed[bar * n + x] = least;
-    w->gathered[bar * n + x] = UINT32_MAX;
-  }
+static void hand_on(SearchAhead *w, int bar) {
+  const int32_t *gathered = &w->gathered[bar * w->row];
+  if (w->row == 0 || gathered[0] == NO_ARRIVAL) return;
+  take_most(&w->handed[bar * w->row], gathered, w->row);
+  no_arrivals(w, bar);
 }
 
-static void learn(const Search *search, SearchAhead *w, int process, int bar) {
-  const int n = search->n_bars;
-  for (int x = 0; x < n; x++)
-    if (w->handed[bar * n + x] > w->known[process * n + x])
-      w->known[process * n + x] = w->handed[bar * n + x];
+static void learn(SearchAhead *w, int process, int bar) {
+  take_most(&w->known[process * w->row], &w->handed[bar * w->row], w->row);
 }
 
 static void arrive(const Search *search, SearchState *s, SearchAhead *w, int process,
@@ -186,7 +280,7 @@ static void arrive(const Search *search, SearchState *s, SearchAhead *w, int pro
   }
   if (bar->wild || bar->pending > 0 || bar->bytes > 0) return;
   bar->phase++;
-  hand_on(search, w, e->object);
+  hand_on(w, e->object);
   bar->pending = search_phases(search, s)[e->object].expected;
 }
 
@@ -196,7 +290,9 @@ static void meet(const Search *search, SearchAhead *w, int held, const SearchEve
   if (w->there[e->object] + (e->bit ? ended : 0) < e->n) return;
   w->released[e->object]++;
   w->there[e->object] = 0;
-  for (int p = 0; p < search->n_processes; p++) {
+  const SearchLists *meeters = &search->index->meeters;
+  for (int k = meeters->first[e->object]; k < meeters->first[e->object + 1]; k++) {
+    const int p = meeters->list[k];
     if (p == held || !w->arrived[p]) continue;
     if (search_event(search, p, w->at[p])->object != e->object) continue;
     w->arrived[p] = false;
@@ -206,27 +302,27 @@ static void meet(const Search *search, SearchAhead *w, int held, const SearchEve
 
 // Whether the mbarrier may be in a phase that passes a wait; then the earliest such phase has come
 // for the process that has gone on.
-static bool passes(const Search *search, SearchAhead *w, int process, const SearchEvent *e) {
+static bool passes(SearchAhead *w, int process, const SearchEvent *e) {
   const AheadBar *bar = &w->bar[e->object];
-  uint32_t *known = &w->known[process * search->n_bars + e->object];
-  const uint32_t phase = *known + ((*known & 1) == e->bit);
+  int32_t *known = &w->known[process * w->row + e->object];
+  const uint32_t phase = (uint32_t)*known + (((uint32_t)*known & 1) == e->bit);
   if (!bar->wild && phase > bar->phase) return false;
   if (bar->wild) return true;
-  *known = phase;
-  if (bar->phase == phase) learn(search, w, process, e->object);
+  *known = (int32_t)phase;
+  if (bar->phase == phase) learn(w, process, e->object);
   return true;
 }
 
 // The next event of a process, if it may happen.
 static bool advance(const Search *search, SearchState *s, SearchAhead *w, int p, int held) {
-  if (w->arrived[p] || w->at[p] == search->process[p].n_events) return false;
+  if (!(w->live[p / 64] & search_bit(p))) return false;
   const SearchEvent *e = search_event(search, p, w->at[p]);
-  if (e->after && w->at[e->after - 1] <= e->after_at) return false;
-  if (e->kind == SEARCH_WAIT && !passes(search, w, p, e)) return false;
+  if (e->kind == SEARCH_WAIT && !passes(w, p, e)) return false;
   const int rank = search->process[p].rank;
   if (e->kind == SEARCH_TAKE && w->registers[rank] < e->n) return false;
   if (e->kind == SEARCH_MEET) {
     w->arrived[p] = true;
+    w->live[p / 64] &= ~search_bit(p);
     w->there[e->object]++;
     meet(search, w, held, e);
     return true;
@@ -245,7 +341,9 @@ static bool advance(const Search *search, SearchState *s, SearchAhead *w, int p,
 }
 
 static void meet_without(const Search *search, SearchAhead *w, int held) {
-  for (int p = 0; p < search->n_processes; p++) {
+  const SearchLists *meeting = &search->index->meeting;
+  for (int k = meeting->first[0]; k < meeting->first[1]; k++) {
+    const int p = meeting->list[k];
     if (!w->arrived[p] || p == held) continue;
     const SearchEvent *e = search_event(search, p, w->at[p]);
     if (e->bit) meet(search, w, held, e);
@@ -256,11 +354,12 @@ static void run_others(const Search *search, SearchState *s, SearchAhead *w, int
   begin(search, s, w);
   begin_telling(search, s, w);
   ask_all(search, s, w, held);
+  const bool asks = w->n_asked > 0 || w->bar_asked >= 0;
   for (bool went_on = true; went_on;) {
     went_on = false;
-    for (int p = 0; p < search->n_processes; p++)
+    for (int p = next_live(search, w, 0); p >= 0; p = next_live(search, w, p + 1))
       for (int at = w->at[p]; p != held && advance(search, s, w, p, held); at = w->at[p]) {
-        w->met = decides(search, w, p, at);
+        w->met = asks && decides(search, w, p, at);
         if (w->met) return;
         went_on = true;
       }
@@ -291,6 +390,17 @@ static bool is_told_by(const Search *search, int fence, int event) {
     const int word = x->word[a->place];
     if (a->async || word < 0 || x->fenced[x->begins.list[k]]) continue;
     if (clears(x, fence, word / SEARCH_WORDS)) return true;
+  }
+  return false;
+}
+
+// Whether some fence could be told of what an event does.
+static bool sets_words(const Search *search, int event) {
+  const SearchIndex *x = search->index;
+  for (int k = x->begins.first[event]; k < x->begins.first[event + 1]; k++) {
+    const int a = x->begins.list[k];
+    if (!search->access[a].async && x->word[search->access[a].place] >= 0 && !x->fenced[a])
+      return true;
   }
   return false;
 }
@@ -378,12 +488,12 @@ static bool meets_scope(const Search *search, SearchState *s, const SearchAhead 
          meets_teller(search, s, w, process, event);
 }
 
-static bool meets_fence(const Search *search, SearchState *s, const SearchAhead *w, int process,
-                        int event) {
+static bool meets_fence(const Search *search, SearchState *s, const SearchAhead *w, int event) {
   const SearchIndex *x = search->index;
   const bool is_fence = x->clears.first[event] < x->clears.first[event + 1];
-  for (int p = 0; x->n_words && p < search->n_processes; p++)
-    for (int at = search_at(s, p); p != process && at < w->at[p]; at++) {
+  if (!x->n_words || (!is_fence && !sets_words(search, event))) return false;
+  for (int p = -1; (p = search_next_bit(w->moved, p + 1, search->n_processes)) >= 0;)
+    for (int at = search_at(s, p); at < w->at[p]; at++) {
       const int other = x->base[p] + at;
       if (is_fence ? is_told_by(search, event, other) || asks_fence(search, s, other, event)
                    : is_told_by(search, other, event))
@@ -485,7 +595,7 @@ bool search_is_apart(const Search *search, SearchState *s, int process, SearchAh
   if (!x->matters[event]) return true;
   run_others(search, s, w, process);
   if (w->met) return false;
-  if (meets_fence(search, s, w, process, event)) return false;
+  if (meets_fence(search, s, w, event)) return false;
   if (meets_scope(search, s, w, process, event)) return false;
   if (outlives(search, w, process, event)) return false;
   switch (e->kind) {

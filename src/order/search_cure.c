@@ -27,11 +27,7 @@ static void apply(Search *s, const Edit *edit, int sign) {
 }
 
 // A proof needs a state for each event at least.
-static bool is_too_long(const Search *s) {
-  int64_t events = 0;
-  for (int p = 0; p < s->n_processes; p++) events += s->process[p].n_events;
-  return events > SEARCH_CURE_STATES;
-}
+static bool is_too_long(const Search *s) { return search_events(s) > SEARCH_CURE_STATES; }
 
 bool search_cure_is_proved(Search *s) {
   if (is_too_long(s)) return false;
@@ -102,9 +98,7 @@ static void swap_scopes(Search *s, SearchKind kind, SearchScope *kept) {
 }
 
 bool search_cure_wide(Search *s, SearchKind kind) {
-  int n = 0;
-  for (int p = 0; p < s->n_processes; p++) n += s->process[p].n_events;
-  SearchScope *kept = ARENA_ARRAY(s->arena, SearchScope, n + 1);  // of the cluster
+  SearchScope *kept = ARENA_ARRAY(s->arena, SearchScope, search_events(s) + 1);  // of the cluster
   swap_scopes(s, kind, kept);
   const bool proved = search_cure_is_proved(s);
   swap_scopes(s, kind, kept);

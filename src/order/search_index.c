@@ -41,10 +41,12 @@ typedef struct Maker {
   Search *s;
   SearchIndex *x;
   bool *overlap;  // [places][places]
+  int *place;     // by access
 } Maker;
 
-static bool overlap(const Maker *m, const SearchAccess *a, const SearchAccess *b) {
-  return m->overlap[a->place * m->s->n_places + b->place];
+// By place: whether it has memory in common with that of an access.
+static const bool *overlaps(const Maker *m, int access) {
+  return &m->overlap[m->place[access] * m->s->n_places];
 }
 
 static void find_overlaps(Maker *m) {
@@ -53,6 +55,8 @@ static void find_overlaps(Maker *m) {
   for (int a = 0; a < n; a++)
     for (int b = 0; b < n; b++)
       m->overlap[a * n + b] = search_places_overlap(&m->s->place[a], &m->s->place[b]);
+  m->place = ARENA_ARRAY(m->s->arena, int, m->s->n_accesses + 1);
+  for (int i = 0; i < m->s->n_accesses; i++) m->place[i] = m->s->access[i].place;
 }
 
 // ---- accesses -----------------------------------------------------------------------------------
@@ -60,7 +64,7 @@ static void find_overlaps(Maker *m) {
 // The steps that one process does at once comes one after the other, and so does what one queue
 // does.
 static bool may_meet(const Maker *m, const SearchAccess *a, const SearchAccess *b) {
-  if (!(a->write || b->write) || !overlap(m, a, b)) return false;
+  if (!(a->write || b->write)) return false;
   if (m->s->threads_apart && !a->async && !b->async) return false;
   if (a->process == b->process && search_is_instant(a) && search_is_instant(b)) return false;
   if (a->write && b->write && a->tag && a->tag == b->tag && !a->async && !b->async) return false;
@@ -76,8 +80,9 @@ static void list_accesses(Maker *m) {
     add(&begins, x->base[a->process] + a->begin, i);
     if (a->end >= 0) add(&ends, x->base[a->ends] + a->end, i);
     for (int k = 0; k < a->n_also; k++) add(&ends, x->base[a->also[k].process] + a->also[k].at, i);
+    const bool *overlap = overlaps(m, i);
     for (int j = 0; j < s->n_accesses; j++)
-      if (i != j && may_meet(m, a, &s->access[j])) add(&against, i, j);
+      if (overlap[m->place[j]] && i != j && may_meet(m, a, &s->access[j])) add(&against, i, j);
   }
   x->begins = lists_of(&begins, x->base[s->n_processes]);
   x->ends = lists_of(&ends, x->base[s->n_processes]);
@@ -98,17 +103,20 @@ static void find_words(Maker *m) {
   m->x->handed = ARENA_ARRAY(s->arena, bool, s->n_places + 1);
   m->x->word = ARENA_ARRAY(s->arena, int, s->n_places + 1);
   memset(m->x->word, -1, sizeof *m->x->word * (size_t)(s->n_places + 1));
-  for (int i = 0; i < s->n_accesses; i++)
+  for (int i = 0; i < s->n_accesses; i++) {
+    const bool *overlap = overlaps(m, i);
     for (int j = 0; j < s->n_accesses && !s->access[i].async; j++) {
+      if (!overlap[m->place[j]]) continue;
       const SearchAccess *a = &s->access[i], *b = &s->access[j];
       const bool handed = hands_over(m, a, b);
-      if (!(a->write || b->write) || !(b->async || handed) || !overlap(m, a, b)) continue;
+      if (!(a->write || b->write) || !(b->async || handed)) continue;
       m->x->handed[a->place] |= handed;
       m->x->hands_over |= handed;
       if (m->x->word[a->place] >= 0) continue;
       m->x->word[a->place] = m->x->n_words;
       m->x->n_words += SEARCH_WORDS;
     }
+  }
 }
 
 static void list_unknown(Maker *m) {
@@ -207,6 +215,40 @@ static void find_users(Maker *m) {
   x->users = lists_of(&users, s->n_bars);
 }
 
+static void find_followers(Maker *m) {
+  const Search *s = m->s;
+  Pairs followers = {.arena = s->arena};
+  m->x->gate = ARENA_ARRAY(s->arena, struct SearchGate, m->x->base[s->n_processes] + 1);
+  for (int p = 0; p < s->n_processes; p++)
+    for (int i = 0; i < s->process[p].n_events; i++) {
+      const SearchEvent *e = &s->process[p].event[i];
+      m->x->gate[m->x->base[p] + i] = (struct SearchGate){e->after - 1, e->after_at};
+      if (e->after) add(&followers, m->x->base[e->after - 1] + e->after_at, p);
+    }
+  m->x->followers = lists_of(&followers, m->x->base[s->n_processes]);
+}
+
+static void find_meeters(Maker *m) {
+  const Search *s = m->s;
+  Pairs meeters = {.arena = s->arena}, meeting = {.arena = s->arena}, threads = {.arena = s->arena};
+  int *last = ARENA_ARRAY(s->arena, int, s->n_meets + 1);  // by barrier: process + 1
+  for (int p = 0; p < s->n_processes; p++) {
+    bool any = false;
+    for (int i = 0; i < s->process[p].n_events; i++) {
+      const SearchEvent *e = &s->process[p].event[i];
+      if (e->kind != SEARCH_MEET) continue;
+      if (last[e->object] != p + 1) add(&meeters, e->object, p);
+      last[e->object] = p + 1;
+      any = true;
+    }
+    if (any) add(&meeting, 0, p);
+    if (!s->process[p].agent) add(&threads, 0, p);
+  }
+  m->x->meeters = lists_of(&meeters, s->n_meets);
+  m->x->meeting = lists_of(&meeting, 1);
+  m->x->threads = lists_of(&threads, 1);
+}
+
 static void lay_out(Maker *m) {
   const Search *s = m->s;
   SearchIndex *x = m->x;
@@ -221,7 +263,7 @@ static void lay_out(Maker *m) {
 
 void search_make_index(Search *s) {
   SearchIndex *x = s->index = ARENA_NEW(s->arena, SearchIndex);
-  Maker m = {s, x, NULL};
+  Maker m = {.s = s, .x = x};
   x->base = ARENA_ARRAY(s->arena, int, s->n_processes + 1);
   for (int p = 0; p < s->n_processes; p++) x->base[p + 1] = x->base[p] + s->process[p].n_events;
   for (int p = 0; p < s->n_processes; p++) x->of_block[s->process[p].rank] |= search_bit(p);
@@ -231,6 +273,8 @@ void search_make_index(Search *s) {
   list_unknown(&m);
   list_fences(&m);
   find_users(&m);
+  find_followers(&m);
+  find_meeters(&m);
   lay_out(&m);
   const int n = x->base[s->n_processes];
   x->matters = ARENA_ARRAY(s->arena, bool, n + 1);

@@ -23,7 +23,14 @@ typedef struct SearchIndex {
   bool *matters;       // by event: another process may have to do with it
   uint64_t of_block[SEARCH_RANKS];  // a bit for each process of a block
   SearchLists users;                // by mbarrier: the processes that act on it
-  bool *alone;  // by mbarrier: one process makes all of its arrivals, one a phase
+  struct SearchGate {
+    int process, at;
+  } * gate;               // by event: comes after this one; process -1: after none
+  SearchLists followers;  // by event: the processes that have an event which comes after it
+  SearchLists meeters;    // by barrier: the processes that meet there
+  SearchLists meeting;    // all of those, as list 0
+  SearchLists threads;    // all that are no agents, as list 0
+  bool *alone;            // by mbarrier: one process makes all of its arrivals, one a phase
   size_t state_bytes, bars_at, flags_at, words_at, passed_at;
 } SearchIndex;
 
@@ -96,6 +103,14 @@ static inline bool search_learns_of_cluster(const SearchEvent *e) {
          (e->kind == SEARCH_MEET && e->bit == SEARCH_MEET_CLUSTER);
 }
 static inline uint64_t search_bit(int process) { return UINT64_C(1) << process % 64; }
+// The first bit from `from` on, of n; -1: there is none.
+static inline int search_next_bit(const uint64_t *bits, int from, int n) {
+  for (; from < n; from = from / 64 * 64 + 64) {
+    const uint64_t left = bits[from / 64] >> from % 64;
+    if (left) return from + __builtin_ctzll(left);
+  }
+  return -1;
+}
 static inline bool search_is_instant(const SearchAccess *a) {
   return a->ends == a->process && a->end == a->begin + 1;
 }
@@ -130,4 +145,7 @@ const char *search_mend(Search *search, const SearchResult *result);
 // next event. `work`: search_new_ahead().
 typedef struct SearchAhead SearchAhead;
 SearchAhead *search_new_ahead(const Search *search, Arena *arena);
+// A bit for each process whose next event waits for no barrier, and for no event of another one;
+// until the next question.
+const uint64_t *search_live(const Search *search, const SearchState *state, SearchAhead *work);
 bool search_is_apart(const Search *search, SearchState *state, int process, SearchAhead *work);

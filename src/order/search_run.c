@@ -12,11 +12,13 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/whole.h"
 #include "order/search_inside.h"
 
 enum {
   CHUNK = 256,
   STATES_MAX = 60000,
+  WIDE_STATES = 15000,
   ASK_EVERY = 512,
   NEAR = 1500,
   HELD = 24,
@@ -40,6 +42,7 @@ typedef struct Run {
   uint32_t mask;
   SearchState *scratch;
   SearchAhead *ahead;
+  int *able;  // processes that can go on
   int expanded, branched, n_stacked, depth, *stack;
   SearchFault only;  // other faults are looked past; SEARCH_NO_FAULT: none is
   SearchResult out;
@@ -49,10 +52,22 @@ static SearchState *state_of(const Run *r, int i) {
   return (SearchState *)(r->chunk[i / CHUNK] + (size_t)(i % CHUNK) * r->bytes);
 }
 
+// States are whole words, and all count.
+static uint32_t hash_of(const Run *r, const SearchState *s) {
+  const char *at = (const char *)s;
+  uint64_t hash = HASH_START;
+  for (size_t i = 0; i < r->bytes; i += sizeof hash) {
+    uint64_t word;
+    memcpy(&word, at + i, sizeof word);
+    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    hash ^= hash >> 32;
+  }
+  return (uint32_t)hash & r->mask;
+}
+
 // Adds a state that is new.
 static void keep(Run *r, const SearchState *s, int parent, int process) {
-  uint32_t h =
-      (uint32_t)(hash_bytes(HASH_START, s, r->bytes) * 0x9e3779b97f4a7c15u >> 32) & r->mask;
+  uint32_t h = hash_of(r, s);
   for (; r->table[h]; h = (h + 1) & r->mask)
     if (memcmp(state_of(r, r->table[h] - 1), s, r->bytes) == 0) return;
   if (r->n % CHUNK == 0) r->chunk[r->n / CHUNK] = arena_alloc(r->arena, CHUNK * r->bytes);
@@ -75,6 +90,7 @@ static Run *begin(Search *search, const SearchOptions *options) {
   r->mask--;
   r->scratch = arena_alloc(arena, r->bytes);
   r->ahead = search_new_ahead(search, arena);
+  r->able = ARENA_ARRAY(arena, int, search->n_processes + 1);
   search_start(search, r->scratch);
   keep(r, r->scratch, -1, 0);
   return r;
@@ -194,16 +210,20 @@ static bool try(Run *r, int node, int process) {
 // The process whose event alone is to be tried; -1: all that can go on. The process of the last
 // step often can still go on, so it is asked first.
 static int one_that_is_apart(Run *r, SearchState *s, int last) {
+  const SearchIndex *x = r->search->index;
   const int n = r->search->n_processes;
+  int n_able = 0;
   if (r->options->all) return -1;
-  for (int local = 1; local >= 0; local--)
-    for (int i = 0; i < n; i++) {
-      const int p = (last + i) % n;
+  const uint64_t *live = search_live(r->search, s, r->ahead);
+  for (int turn = 0; turn < 2; turn++)
+    for (int p = turn ? -1 : last - 1;
+         (p = search_next_bit(live, p + 1, turn ? last : n)) >= 0 && p < (turn ? last : n);) {
       if (!search_can_step(r->search, s, p)) continue;
-      const int event = r->search->index->base[p] + search_at(s, p);
-      if (r->search->index->matters[event] == (bool)local) continue;
-      if (search_is_apart(r->search, s, p, r->ahead)) return p;
+      if (!x->matters[x->base[p] + search_at(s, p)]) return p;
+      r->able[n_able++] = p;
     }
+  for (int i = 0; i < n_able; i++)
+    if (search_is_apart(r->search, s, r->able[i], r->ahead)) return r->able[i];
   return -1;
 }
 
@@ -350,10 +370,18 @@ static void look_for_shorter(Search *search, const SearchOptions *options, Searc
   }
 }
 
+// The room for the nearest states: what a search without branches needs, and WIDE_STATES.
+static int64_t wide_states(const Search *search, const SearchOptions *options) {
+  const int64_t most = options->states ? options->states : STATES_MAX;
+  return options->all || options->quick ? most : min64(most, search_events(search) + WIDE_STATES);
+}
+
 // Where there are too many states for the shortest order, the search goes deep and takes the first
 // fault. A deep order soon meets a fault that short orders reach in too many ways.
 SearchResult search_run(Search *search, const SearchOptions *options) {
-  SearchResult out = go_through(search, options, false);
+  SearchOptions wide = *options;
+  wide.states = wide_states(search, options);
+  SearchResult out = go_through(search, &wide, false);
   out.shortest = out.verdict == SEARCH_FOUND && options->all;
   if (out.verdict == SEARCH_BOUNDED && !options->quick) {
     const int64_t states = out.states;

@@ -58,6 +58,8 @@ static const char *const mistakes[][2] = {
     {"open tests/data/names.txt", "does not begin"},
     {"open tests/data/orders/ring_sound.ptx --kernel nosuch", "no kernel nosuch"},
     {"open tests/data/orders/ring_sound.ptx --launch grid=0,block=160", "\"0\" is not a block"},
+    {"open tests/data/orders/ring_sound.ptx --detail", "--every-order goes without"},
+    {"open tests/data/orders/ring_sound.ptx --fail-above 3", "--every-order goes without"},
 };
 
 START_TEST(a_mistake_is_no_verdict) {

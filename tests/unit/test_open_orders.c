@@ -113,6 +113,49 @@ START_TEST(four_warps_multiply_together) {
 }
 END_TEST
 
+// Twelve groups of products in flight, and a tile that a copy stores from a part of a slot, are
+// told apart from what else is there.
+START_TEST(groups_and_parts_of_slots_are_told_apart) {
+  if (!cli_has_program()) return;
+  static const char *const says[] = {"verdict: proved",
+                                     "refilled: warp 0 writes shared + 1024 … 1025 while warp 0 "
+                                     "reads shared + 1024 … 1025 in the background"};
+  for (int late = 0; late < 2; late++) {
+    const CliRun run =
+        cli_run(arena, arena_printf(arena,
+                                    "open tests/data/orders/flight%s.ptx --every-order --launch "
+                                    "grid=1,block=128 --arg mem:2048 --arg mem:1024 --arg 3",
+                                    late ? "_late" : ""));
+    ck_assert_msg(run.status == late && strstr(run.out, says[late]), "%s%s", run.out, run.err);
+  }
+}
+END_TEST
+
+// Two warps hand tensor memory on at an mbarrier. Of fences that are missing behind one that orders
+// memory the ISA leaves it open; they are missing behind one that does not, and so is a wait.
+static const struct {
+  const char *name, *says;
+  int status;
+} tensors[] = {
+    {"fenced", "verdict: proved", 0},
+    {"plain", "left out: fences of tcgen05 that the PTX ISA's patterns show", 0},
+    {"relaxed", "verdict: found", 1},
+    {"pattern", "verdict: proved", 0},
+    {"early", "cure: put tcgen05.wait::st there", 1},
+};
+
+START_TEST(tensor_memory_is_handed_on) {
+  if (!cli_has_program()) return;
+  const CliRun run =
+      cli_run(arena, arena_printf(arena,
+                                  "open tests/data/orders/tensor_%s.ptx --every-order --launch "
+                                  "grid=1,block=160 --arg mem:128",
+                                  tensors[_i].name));
+  ck_assert_msg(run.status == tensors[_i].status && strstr(run.out, tensors[_i].says), "%s%s",
+                run.out, run.err);
+}
+END_TEST
+
 // setmaxnreg: who takes registers waits until others have given theirs back.
 static const struct {
   const char *name, *says;
@@ -180,6 +223,8 @@ Suite *suite_open_orders(void) {
   tcase_add_loop_test(tests, registers_are_given_back_before_they_are_taken, 0,
                       sizeof registers / sizeof *registers);
   tcase_add_test(tests, four_warps_multiply_together);
+  tcase_add_loop_test(tests, tensor_memory_is_handed_on, 0, 5);
+  tcase_add_test(tests, groups_and_parts_of_slots_are_told_apart);
   tcase_add_test(tests, steps_have_their_lines);
   tcase_add_test(tests, one_order_says_the_same_of_a_fence);
   suite_add_tcase(suite, tests);

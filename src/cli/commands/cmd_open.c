@@ -171,6 +171,8 @@ static int print_orders(Arena *arena, const OpenOptions *given, const OpenResult
     every.left_out[every.n_left_out++] = "orders beyond the limits of time and memory";
   for (int i = 0; i < r->n_left_out && every.n_left_out < EVERY_LEFT_OUT; i++)
     every.left_out[every.n_left_out++] = r->left_out[i];
+  every.n_left_out +=
+      open_order_questions(r, every.left_out + every.n_left_out, EVERY_LEFT_OUT - every.n_left_out);
   if (every.n_left_out && every.result.verdict == SEARCH_PROVED)
     every.result.verdict = SEARCH_BOUNDED;
   look_at_run(&every, r);
@@ -326,6 +328,10 @@ static bool goes_together(const OpenOptions *given, Diags *diags) {
        "--what-if, --cold and --mhz need --why"},
       {r->follow && (r->orders || r->against || given->markdown || r->detail),
        "--why goes without --every-order, --against, --markdown and --detail"},
+      {r->orders && (r->against || given->markdown || r->detail || r->compare || r->ncu ||
+                     given->fail_above.count),
+       "--every-order goes without --against, --markdown, --detail, --compare, --ncu and "
+       "--fail-above"},
       {r->reduce && !r->against, "--reduce needs --against machine"},
       {r->machine && r->against, "--against runs the PTX beside machine code: leave out --machine"},
   };

@@ -93,18 +93,48 @@ bool open_has_findings(const OpenResult *r) {
   return found;
 }
 
-const char *open_order_finding(const OpenResult *r, const char **cure) {
+// Whether some mbarrier is waited for, or arrived at, with no memory ordering.
+static bool has_relaxed(const OpenResult *r) {
+  for (int pc = 0; pc < r->module->n_code; pc++) {
+    const PtxInst *i = &r->module->code[pc];
+    if (ptx_has(i, PTX_MOD_relaxed) && strcmp(i->row->name, "mbarrier") == 0) return true;
+  }
+  return false;
+}
+
+static const PtxFinding *order_finding(const OpenResult *r, int i) {
   static const unsigned kinds =
       1u << PTX_FINDING_RACE | 1u << PTX_FINDING_MISSING_WAIT | 1u << PTX_FINDING_MISSING_FENCE |
       1u << PTX_FINDING_DIVERGENT_BARRIER | 1u << PTX_FINDING_CLUSTER_BARRIER |
       1u << PTX_FINDING_TENSOR_MEMORY | 1u << PTX_FINDING_ENDED;
+  const PtxFinding *f = ptx_machine_finding(r->machine, i);
+  return kinds >> f->kind & 1 ? f : NULL;
+}
+
+static const char *open_of(const OpenResult *r, const PtxFinding *f) {
+  return f->kind == PTX_FINDING_MISSING_FENCE && has_relaxed(r) ? NULL : f->open;
+}
+
+const char *open_order_finding(const OpenResult *r, const char **cure) {
   for (int i = 0; i < ptx_machine_findings(r->machine); i++) {
-    const PtxFinding *f = ptx_machine_finding(r->machine, i);
-    if (!(kinds >> f->kind & 1)) continue;
+    const PtxFinding *f = order_finding(r, i);
+    if (!f || open_of(r, f)) continue;
     *cure = f->cure;
     return finding_text(r, f);
   }
   return NULL;
+}
+
+int open_order_questions(const OpenResult *r, const char *out[], int most) {
+  int n = 0;
+  for (int i = 0; i < ptx_machine_findings(r->machine); i++) {
+    const PtxFinding *f = order_finding(r, i);
+    const char *why = f ? open_of(r, f) : NULL;
+    for (int k = 0; why && k < n; k++)
+      if (strcmp(out[k], why) == 0) why = NULL;
+    if (why && n < most) out[n++] = why;
+  }
+  return n;
 }
 
 static const char *outcome_text(const OpenResult *r) {

@@ -16,3 +16,6 @@ bool open_has_findings(const OpenResult *result);
 // goes by what is ordered, not by what happened. NULL: there is none. `cure`: how it can be mended;
 // NULL: not said.
 const char *open_order_finding(const OpenResult *result, const char **cure);
+// Findings that may be right, since the PTX ISA leaves it open, each once: at most `most`
+// texts into `out`; returns their number.
+int open_order_questions(const OpenResult *result, const char *out[], int most);

@@ -143,6 +143,18 @@ static void take(EveryTurn *out, Arena *arena, const Search *search, const Progr
   out->tiles = max64(out->tiles, turns->tiles);
 }
 
+// States of a run, told with those of the runs before it; a search that begins anew says no less.
+typedef struct Progress {
+  const SearchOptions *of;
+  int64_t before, said;
+} Progress;
+
+static bool goes_on(void *context, int64_t states) {
+  Progress *p = context;
+  p->said = max64(p->said, p->before + states);
+  return p->of->goes_on(p->of->context, p->said);
+}
+
 // False: no more runs. `put_off`: set where a run takes many states, which is then not done; NULL:
 // it is done in any case.
 static bool run(const Runner *r, const Turns *turns, bool *put_off) {
@@ -158,8 +170,10 @@ static bool run(const Runner *r, const Turns *turns, bool *put_off) {
     return !out->fault;
   }
   SearchOptions options = *r->options;
-  if (put_off) options.quick = true, options.states = QUICK_STATES;
+  if (put_off) options.quick = true, options.states = QUICK_STATES + search_events(every.search);
   const int64_t before = out->result.states;
+  Progress progress = {r->options, before, before};
+  if (options.goes_on) options.goes_on = goes_on, options.context = &progress;
   const SearchResult result = search_run(every.search, &options);
   if (put_off && result.verdict == SEARCH_BOUNDED) {
     out->result.states += result.states;

@@ -71,11 +71,8 @@ static bool read_shape(const char *text, int length, int shape[3]) {
   return true;
 }
 
-static int read_form(const PtxToken *word, PtxForm *form, const char **unknown, int *n_unknown) {
-  *form = (PtxForm){.vector = 1};
-  const char *end = word->text + word->length;
-  const char *at = memchr(word->text, '.', (size_t)word->length);
-  const int name = at ? (int)(at - word->text) : word->length;
+static void read_parts(const char *at, const char *end, PtxForm *form, const char **unknown,
+                       int *n_unknown) {
   while (at && at < end) {
     const char *part = at + 1;
     at = memchr(part, '.', (size_t)(end - part));
@@ -93,7 +90,18 @@ static int read_form(const PtxToken *word, PtxForm *form, const char **unknown, 
       *n_unknown = length;
     }
   }
-  return name;
+}
+
+// Modifiers may stand apart from the name: "cp.async.bulk.tensor.2d.bulk_group .L2::cache_hint".
+static int read_form(PtxParser *p, const PtxToken *word, PtxForm *form, const char **unknown,
+                     int *n_unknown) {
+  *form = (PtxForm){.vector = 1};
+  const char *end = word->text + word->length;
+  const char *at = memchr(word->text, '.', (size_t)word->length);
+  read_parts(at, end, form, unknown, n_unknown);
+  for (; p->token.kind == PTX_TOKEN_WORD && *p->token.text == '.'; ptx_advance(p))
+    read_parts(p->token.text, p->token.text + p->token.length, form, unknown, n_unknown);
+  return at ? (int)(at - word->text) : word->length;
 }
 
 // ---- branches and calls -------------------------------------------------------------------------
@@ -357,7 +365,7 @@ static bool read_result(PtxParser *p, PtxInst *inst) {
 static bool read_instruction(PtxParser *p, PtxInst *inst, const PtxToken *word) {
   const char *unknown = NULL;
   int n_unknown = 0;
-  const int length = read_form(word, &inst->form, &unknown, &n_unknown);
+  const int length = read_form(p, word, &inst->form, &unknown, &n_unknown);
   settle_row(p, inst, word, length, unknown, n_unknown);
   if (inst->run == ptx_run_why) {
     skip_to_semicolon(p);

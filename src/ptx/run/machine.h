@@ -53,6 +53,7 @@ typedef struct PtxFinding {
   int64_t count;      // how often
   const char *text;   // more of it; NULL
   const char *cure;   // how it can be mended; NULL: not said
+  const char *open;   // why it may be right, in words for "left out"; NULL: it is wrong
   uint64_t lines[2];  // equal where findings are of the same lines
 } PtxFinding;
 

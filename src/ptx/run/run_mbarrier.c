@@ -132,12 +132,17 @@ static bool take_arrivals(PtxMachine *m, PtxWarp *w, uint32_t lane, PtxMbarrier 
   return false;
 }
 
-// A relaxed one tells of what stands in front of its last fence alone.
+// A relaxed one tells of what stands in front of its last fence alone, and of what is in tensor
+// memory in front of tcgen05.fence::before_thread_sync, which is made for it (PTX ISA, tcgen05,
+// "Specialized Inter-thread Synchronization").
 static void tell(PtxMachine *m, PtxWarp *w, const PtxInst *i, PtxMbarrier *b) {
-  if (ptx_has(i, PTX_MOD_relaxed))
-    order_join(m->order, order_mbar_gathered(b->order), w->fenced);
-  else
-    ptx_release(m, w, order_mbar_gathered(b->order));
+  uint32_t *gathered = order_mbar_gathered(b->order);
+  if (!ptx_has(i, PTX_MOD_relaxed)) {
+    ptx_release(m, w, gathered);
+    return;
+  }
+  order_join(m->order, gathered, w->fenced);
+  order_join_fact(m->order, gathered, w->clock, ORDER_BEFORE);
 }
 
 void run_mbarrier_arrive(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
@@ -230,6 +235,7 @@ static void learn(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t over,
     const int party = asked[l]->order->party;
     if (!relaxed) ptx_acquire(m, w, 1u << l, ended);
     if (relaxed) order_join(m->order, m->released, ended);
+    if (relaxed) order_join_fact(m->order, w->clock, ended, ORDER_BEFORE);
     if (relaxed) w->clock[party] = ended[party];
   }
 }

@@ -80,10 +80,16 @@ int ptx_orders_first_of_four(const PtxMachine *m, int warp) {
   return warp - warp % m->block_warps % PTX_GROUP_WARPS;
 }
 
-static int bar_of(PtxMachine *m, int64_t offset) {
-  PtxOrders *o = m->orders;
+static int find_bar(const PtxOrders *o, int64_t offset) {
   for (int i = 0; i < o->n_bars; i++)
     if (o->bar[i] == offset) return i;
+  return -1;
+}
+
+static int bar_of(PtxMachine *m, int64_t offset) {
+  PtxOrders *o = m->orders;
+  const int known = find_bar(o, offset);
+  if (known >= 0) return known;
   if (o->n_bars == o->bar_capacity) {
     o->bar_capacity = o->bar_capacity ? 2 * o->bar_capacity : 64;
     int64_t *more = ARENA_ARRAY(o->arena, int64_t, o->bar_capacity);
@@ -422,29 +428,84 @@ void ptx_orders_commit(PtxMachine *m, PtxWarp *w, int64_t offset) {
 }
 
 // The four warps of a group ask for products together, and none has waited for them before all have
-// asked: that stands at one of a few mbarriers, by the number of the products' group.
-static int asked_bar(PtxMachine *m, const PtxWarp *w, uint32_t group) {
-  const int first = ptx_orders_first_of_four(m, w->index), slot = (int)(group % ASKED_BARS);
-  const int64_t offset = -2 - ((int64_t)first * ASKED_BARS + slot);
+// asked: that stands at mbarriers, by the number of the products' group. Events have that number
+// in `after_at` until settle_products() knows how many mbarriers it takes.
+static int64_t asked_offset(int first, int slot) {
+  return -2 - ((int64_t)first * ASKED_BARS + slot);
+}
+
+static int asked_bar(PtxMachine *m, int warp, int slot) {
+  const int first = ptx_orders_first_of_four(m, warp);
+  const int64_t offset = asked_offset(first, slot);
   const int n = m->orders->n_bars, bar = bar_of(m, offset);
   if (m->orders->n_bars > n)
     m->orders->s->bar[bar] = (SearchBar){
         .name = arena_printf(m->orders->arena, "the products of warps %d … %d",
                              first % m->block_warps, first % m->block_warps + PTX_GROUP_WARPS - 1),
-        .rank = w->block->rank,
+        .rank = first / m->block_warps,
         .given = PTX_GROUP_WARPS};
   return bar;
+}
+
+static void add_asked(PtxMachine *m, PtxWarp *w, SearchKind kind, uint32_t group) {
+  add(m, w,
+      (SearchEvent){.kind = kind,
+                    .object = asked_bar(m, w->index, 0),
+                    .n = kind == SEARCH_ARRIVE,
+                    .scope = SEARCH_RELAXED,
+                    .after_at = (int)group});
 }
 
 void ptx_orders_close(PtxMachine *m, PtxWarp *w, PtxOrdersFamily family) {
   if (!m->orders) return;
   const uint32_t group = m->orders->warp[w->index].groups[family].closed++;
-  if (family == PTX_ORDERS_PRODUCTS)
-    add(m, w,
-        (SearchEvent){.kind = SEARCH_ARRIVE,
-                      .object = asked_bar(m, w, group),
-                      .n = 1,
-                      .scope = SEARCH_RELAXED});
+  if (family == PTX_ORDERS_PRODUCTS) add_asked(m, w, SEARCH_ARRIVE, group);
+}
+
+// Calls `act` for each event of a warp that asks for products, or waits for them.
+static void each_asked(PtxMachine *m, int warp, int bar, int *value,
+                       void (*act)(PtxMachine *m, int warp, SearchEvent *event, int *value)) {
+  const SearchProcess *p = &m->orders->s->process[m->orders->warp[warp].process];
+  for (int i = 0; i < p->n_events; i++) {
+    SearchEvent *e = &p->event[i];
+    if ((e->kind == SEARCH_ARRIVE || e->kind == SEARCH_WAIT) && !e->after && e->object == bar)
+      act(m, warp, e, value);
+  }
+}
+
+// `value`: groups that are over, and the most that were asked for behind them.
+static void count_in_flight(PtxMachine *m, int warp, SearchEvent *e, int *value) {
+  (void)m, (void)warp;
+  if (e->kind == SEARCH_WAIT)
+    value[0] = e->after_at + 1;
+  else
+    value[1] = max_int(value[1], e->after_at + 1 - value[0]);
+}
+
+// As many mbarriers as groups may be in flight: none is reached again before its phase is over.
+static void settle_asked(PtxMachine *m, int warp, SearchEvent *e, int *value) {
+  const int group = e->after_at, n = value[1];
+  e->after_at = 0;
+  if (n > ASKED_BARS) {
+    *e = (SearchEvent){.kind = SEARCH_WORK, .tag = e->tag};
+    return;
+  }
+  e->object = asked_bar(m, warp, group % n);
+  if (e->kind == SEARCH_WAIT) e->bit = (uint32_t)(group / n) & 1;
+}
+
+static void settle_products(PtxMachine *m) {
+  for (int first = 0; first < m->n_warps; first++) {
+    const int bar = find_bar(m->orders, asked_offset(first, 0));
+    int flight[2] = {0, 1};
+    if (bar < 0) continue;
+    for (int w = first; w < first + PTX_GROUP_WARPS && w < m->n_warps; w++, flight[0] = 0)
+      each_asked(m, w, bar, flight, count_in_flight);
+    for (int w = first; w < first + PTX_GROUP_WARPS && w < m->n_warps; w++)
+      each_asked(m, w, bar, flight, settle_asked);
+    if (flight[1] > ASKED_BARS)
+      ptx_orders_leave_out(m->orders, "that four warps end their products together");
+  }
 }
 
 // The event at which the products up to a group are over for a warp.
@@ -465,11 +526,7 @@ void ptx_orders_groups(PtxMachine *m, PtxWarp *w, PtxOrdersFamily family, uint32
   const uint32_t closed = e->groups[family].closed;
   if (family == PTX_ORDERS_PRODUCTS && closed > left) {
     const uint32_t last = closed - left - 1;
-    add(m, w,
-        (SearchEvent){.kind = SEARCH_WAIT,
-                      .object = asked_bar(m, w, last),
-                      .bit = last / ASKED_BARS & 1,
-                      .scope = SEARCH_RELAXED});
+    add_asked(m, w, SEARCH_WAIT, last);
   }
   const int at = add(m, w, (SearchEvent){.kind = SEARCH_WORK});
   order_groups_wait(&e->groups[family], left);
@@ -495,6 +552,7 @@ Search *ptx_machine_orders(PtxMachine *m, PtxOutcome outcome, int *n_left_out,
     ptx_orders_leave_out(o, "events after the point where this run was stopped");
   if (o->full) ptx_orders_leave_out(o, "events beyond the limit on their number");
   meet_where_some_end(o, m);
+  settle_products(m);
   ptx_orders_add_accesses(o, m);
   *n_left_out = o->n_left_out;
   *left_out = o->left_out;

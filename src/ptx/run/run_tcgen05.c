@@ -177,6 +177,8 @@ static bool take_move(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask
       f->text = arena_printf(
           m->arena, "the address says lane 0; warp %d reaches lanes %d to %d, and is run so",
           w->in_block, quarter * PTX_LANES, quarter * PTX_LANES + 31);
+    f->open =
+        "addresses of tensor memory that say lane 0 in every warp: each was run in its own lanes";
     out->first = quarter * PTX_LANES;
   }
   const int begin = out->first - quarter * PTX_LANES;

@@ -75,6 +75,7 @@ static void tell(PtxMachine *m, PtxWarp *w, const OrderVisit *visit, PtxFindingK
   const int warp = c->then.party % m->n_warps;
   f->other_thread = ptx_thread_of_block(m, ptx_thread(&m->warps[warp], c->then.lane));
   f->cure = order_gap_cure(c);
+  f->open = order_gap_open(c);
   f->text = arena_printf(m->arena, "it %s what %s %s, %s", verb, who_text(m, c),
                          c->read ? "reads" : "writes",
                          kind == PTX_FINDING_RACE ? "with no barrier between" : order_gap_text(c));

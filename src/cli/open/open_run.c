@@ -101,7 +101,7 @@ int open_read_kernel(Arena *arena, const OpenRequest *request, bool module_only,
   if (module_only) return CLI_OK;
   out->kernel = choose_kernel(arena, request, out, diags);
   if (!out->kernel) return CLI_USAGE;
-  return request->machine ? read_machine(request, out, diags) : CLI_OK;
+  return request->machine || out->module->machine ? read_machine(request, out, diags) : CLI_OK;
 }
 
 static bool read_slabs(const OpenRequest *given, OpenResult *r, Diags *diags) {
@@ -161,7 +161,8 @@ static void run_kernel(const OpenRequest *given, OpenResult *r, const OpenBlocks
   else
     r->as_compiled = open_reconcile(r, tally);
   if (given->record) r->record = ptx_record_new(r->arena, r->module, r->kernel, tally, &r->launch);
-  if (given->follow) r->followed = open_follow(r, machine, tally);
+  if (given->follow || (given->detail && r->module->machine))
+    r->followed = open_follow(r, machine, tally);
   if (!r->followed) ptx_machine_watch(machine, ptx_tally_access, tally);
   const double started = clock_seconds();
   if (given->orders) ptx_machine_record_orders(machine, r->arena, registers_at_begin(r));
@@ -176,6 +177,10 @@ static void run_kernel(const OpenRequest *given, OpenResult *r, const OpenBlocks
   open_count_by_code(given, r, tally);
   open_check_fit(r);
   r->lines = ptx_tally_lines(r->arena, tally);
+  if (given->detail && r->followed) {
+    say(given, "playing the machine code clock by clock");
+    open_take_clock(r);
+  }
   say(given, "looking for better layouts");
   if (!given->record) return;
   find_arrays(given, r);

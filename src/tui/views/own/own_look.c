@@ -38,7 +38,7 @@ OwnFrame *own_look(Session *session) {
   OwnWork *work = own_work(session);
   OwnFrame *frame = ARENA_NEW(session->frame, OwnFrame);
   ViewState *state = &session->at.state[view_find("own")];
-  *frame = (OwnFrame){.work = work, .opened = work->opened};
+  *frame = (OwnFrame){.arena = session->frame, .work = work, .opened = work->opened};
   frame->pane = (OwnPane)(state->pane % OWN_PANES);
   if (!work->opened) return frame;
   frame->source = &work->opened->sources[work->source];
@@ -49,6 +49,7 @@ OwnFrame *own_look(Session *session) {
   frame->line = state->cursor + 1;
   find_sites(session->frame, frame);
   choose_sites(frame);
+  frame->clock = own_clock(session);
   return frame;
 }
 

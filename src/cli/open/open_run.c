@@ -72,6 +72,18 @@ static int read_machine(const OpenRequest *request, OpenResult *r, Diags *diags)
   return r->kernel ? CLI_OK : CLI_USAGE;
 }
 
+// A text of PTX, or a cubin, of which a capsule names the kernel.
+static const PtxModule *read_module(Arena *arena, const OpenRequest *request, const OpenResult *out,
+                                    bool module_only, Diags *diags) {
+  const OpenText *text = &out->text;
+  const char *what = str_sanitise(arena, ptx_base_name(request->path));
+  if (!open_is_cubin(text->ptx, text->bytes))
+    return ptx_module_read(arena, text->ptx, text->bytes, what, diags);
+  OpenRequest of = *request;
+  if (text->capsule) of.kernel = text->capsule->kernel;
+  return open_cubin(arena, &of, text->capsule, text->ptx, text->bytes, module_only, diags);
+}
+
 int open_read_kernel(Arena *arena, const OpenRequest *request, bool module_only, OpenResult *out,
                      Diags *diags) {
   *out = (OpenResult){.arena = arena,
@@ -92,11 +104,7 @@ int open_read_kernel(Arena *arena, const OpenRequest *request, bool module_only,
   if (request->watched && out->text.n_files)
     watch_set(request->watched, out->text.files, out->text.n_files);
   out->compiler = out->text.compiler;
-  const char *what = str_sanitise(arena, ptx_base_name(request->path));
-  out->module =
-      open_is_cubin(out->text.ptx, out->text.bytes)
-          ? open_cubin(arena, request, NULL, out->text.ptx, out->text.bytes, module_only, diags)
-          : ptx_module_read(arena, out->text.ptx, out->text.bytes, what, diags);
+  out->module = read_module(arena, request, out, module_only, diags);
   if (!out->module) return CLI_USAGE;
   if (module_only) return CLI_OK;
   out->kernel = choose_kernel(arena, request, out, diags);

@@ -16,14 +16,16 @@
 #include "cli_harness.h"
 #include "kernels/toolchain/machine/sass.h"
 #include "machine/mc_back.h"
+#include "machine/mc_repair.h"
 #include "machine_case.h"
 #include "open_case.h"
 #include "ptx/module/line_table.h"
+#include "ptx/run/run.h"
 #include "stress.h"
 
 Suite *suite_machine_faults(void);
 
-enum { KERNELS = 10, SAMPLED = 6, WHOLE = 110 };
+enum { KERNELS = 10, SAMPLED = 6, WHOLE = 110, TRIAL_LANES = 40000000 };
 
 static Arena *arena;
 static void setup(void) { arena = arena_new("test"); }
@@ -105,6 +107,7 @@ typedef struct Kernel {
   int n;
   const int *line;     // of the PTX
   const bool *is_run;  // by instruction
+  int64_t budget;      // lane instructions of a faulty run, which may not end
 } Kernel;
 
 typedef struct Fault {
@@ -155,8 +158,10 @@ static bool plant(Arena *a, const Kernel *k, uint32_t *seed, Fault *out) {
 // ---- running ------------------------------------------------------------------------------------
 
 static OpenCase load_side(Arena *a, const Fault *f, bool machine_code) {
-  return machine_code ? open_case_load_module(a, f->kernel->index, f->module[1])
-                      : open_case_load(a, f->kernel->index, NULL);
+  const OpenCase out = machine_code ? open_case_load_module(a, f->kernel->index, f->module[1])
+                                    : open_case_load(a, f->kernel->index, NULL);
+  if (f->kernel->budget) out.machine->budget = f->kernel->budget;
+  return out;
 }
 
 static PtxOutcome run_first(const OpenCase *c) { return ptx_machine_run(c->machine, 0, 0, 0); }
@@ -184,6 +189,36 @@ static uint64_t first_word(const OpenCase *x, const OpenCase *y) {
   return 0;
 }
 
+// Whether another module leaves what the PTX leaves.
+typedef struct Beside {
+  Arena *arena;
+  const Fault *fault;
+  const OpenCase *text;
+} Beside;
+
+static bool leaves(void *self, const PtxModule *module, int64_t *lanes) {
+  const Beside *b = self;
+  Arena *a = arena_new("leaves");
+  Fault f = *b->fault;
+  f.module[1] = module;
+  const OpenCase c = load_side(a, &f, true);
+  const bool right = run_first(&c) == PTX_DONE && !first_word(b->text, &c);
+  *lanes = ptx_machine_lane_instructions(c.machine);
+  arena_free(a);
+  return right;
+}
+
+// What the way back names is put to the proof.
+static void prove(Arena *a, const Fault *f, const OpenCase *text, McFault *found) {
+  Beside b = {a, f, text};
+  const int hints[] = {found->pc, found->or_pc};
+  const McRepair repair = mc_repair(a, f->module[1], leaves, &b, hints, 2, TRIAL_LANES);
+  if (!repair.found) return;
+  found->or_pc = repair.or_pc >= 0 ? repair.or_pc : found->pc;
+  found->found = true;
+  found->pc = repair.pc;
+}
+
 typedef enum Verdict { LOCATED, SECOND, HARMLESS, REFUSED, ELSEWHERE, NONE, VERDICTS } Verdict;
 static const char *const verdict_names[VERDICTS] = {
     "located", "located as the second", "harmless", "refused", "elsewhere", "none named"};
@@ -204,6 +239,7 @@ static Verdict judge(Arena *a, Fault *f, McFault *found) {
     *found = mc_back(a, again, f, k->line, k->n, word);
   else
     return outcome == PTX_DONE ? HARMLESS : NONE;
+  prove(a, f, &text, found);
   if (!found->found) return NONE;
   return found->pc == f->pc ? LOCATED : found->or_pc == f->pc ? SECOND : ELSEWHERE;
 }
@@ -235,6 +271,7 @@ static void settle_kernel(Kernel *k, int index) {
   }
   k->line = line;
   k->is_run = is_run;
+  k->budget = 4 * ptx_machine_lane_instructions(c.machine);
 }
 
 // Writes each fault to the end of the file that GEMMVIEW_FAULTS names.

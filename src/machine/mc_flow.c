@@ -81,7 +81,7 @@ int mc_flow_writes(const PtxInst *inst, PtxArg out[MC_FLOW_SOURCES]) {
   return list.n;
 }
 
-// What reads or writes registers that its operands do not tell.
+// Whether it reads or writes registers that its operands do not tell.
 static bool is_opaque(const PtxInst *inst) {
   static const char *const names[] = {"CALL",     "RET",   "BRX",   "P2R",  "R2P",
                                       "WARPSYNC", "HGMMA", "IGMMA", "QGMMA"};
@@ -103,7 +103,7 @@ static bool is_of_launch(const PtxInst *inst) {
   return false;
 }
 
-// What does more than to write registers.
+// Whether it does more than to write registers.
 static bool has_effect(const PtxInst *inst) {
   if (is_of_launch(inst)) return true;
   static const char *const names[] = {"ATOM", "RED",  "SYNCS", "UTMA",
@@ -139,7 +139,7 @@ static Node node_of(const PtxInst *code, int pc, int n) {
   return out;
 }
 
-// What is read behind each instruction.
+// The registers that are read behind each instruction.
 static Set *read_behind(Arena *arena, const Node *node, int n) {
   Set *behind = ARENA_ARRAY(arena, Set, n + 1), *before = ARENA_ARRAY(arena, Set, n + 1);
   for (bool moved = true; moved;) {
@@ -162,7 +162,7 @@ static Set *read_behind(Arena *arena, const Node *node, int n) {
   return behind;
 }
 
-// What somebody may have written in front of each instruction.
+// The registers that somebody may have written in front of each instruction.
 static Set *written_before(Arena *arena, const Node *node, int n) {
   Set *before = ARENA_ARRAY(arena, Set, n + 1);
   for (bool moved = true; moved;) {

@@ -261,8 +261,8 @@ static bool is_in(const PtxInst *inst, bool writes, PtxArg reg) {
   return false;
 }
 
-// Who reads the register that is written instead, who wrote the one that is read instead, or who
-// made the guard.
+// The reader of the register that is written instead, the writer of the one that is read instead,
+// or who made the guard.
 static int counterpart(const Search *s) {
   const McRepair *r = &s->out;
   const bool reads = r->kind == MC_REPAIR_RESULT;

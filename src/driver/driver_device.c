@@ -70,6 +70,14 @@ int drv_cuDeviceComputeCapability(int *major, int *minor, int device) {
   *minor = attribute_of(CU_DEVICE_CAPABILITY_MINOR);
   return DRIVER_OK;
 }
+int driver_capability(void) {
+  typedef int GetAttribute(int *, int, int);
+  GetAttribute *get = driver_forwards() ? (GetAttribute *)driver_real("cuDeviceGetAttribute")
+                                        : drv_cuDeviceGetAttribute;
+  int major = 0, minor = 0;
+  if (!get || get(&major, CU_DEVICE_CAPABILITY_MAJOR, 0) != DRIVER_OK) return 0;
+  return get(&minor, CU_DEVICE_CAPABILITY_MINOR, 0) == DRIVER_OK ? 10 * major + minor : 0;
+}
 int drv_cuDeviceGetPCIBusId(char *text, int bytes, int device) {
   if (!text || bytes < 1 || !is_device(device)) return DRIVER_INVALID_VALUE;
   snprintf(text, (size_t)bytes, "0000:00:00.0");

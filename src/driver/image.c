@@ -93,22 +93,38 @@ static bool next_entry(const unsigned char **at, const unsigned char *end, Entry
   return true;
 }
 
-// Several texts: that for the newest GPU is taken, and the machine code.
+// Whether the GPU can run an entry: PTX of its own architecture and of older ones, machine code of
+// its own generation. A GPU that is not known takes all.
+static bool suits(const Entry *e, uint32_t gpu) {
+  if (!gpu) return true;
+  return e->sm <= gpu && (e->kind == KIND_PTX || e->sm / 10 == gpu / 10);
+}
+
+// The newest that the GPU can run, else the newest. Worked example: libcublas has machine code for
+// sm_75 to sm_120 and PTX for compute_120; an H200 runs that for sm_90.
+static bool is_better(const Entry *e, const Entry *than, uint32_t gpu) {
+  if (!than->payload) return true;
+  const bool a = suits(e, gpu), b = suits(than, gpu);
+  return a != b ? a : e->sm >= than->sm;
+}
+
+// One text and one machine code of several. Beside machine code that the GPU runs, PTX that it
+// cannot run is left out.
 static void read_fatbin(Arena *arena, const unsigned char *fatbin, DriverImage *out) {
   const uint64_t header = number(fatbin + 6, 2), bytes = number(fatbin + 8, 8);
   if (bytes > FATBIN_MAX || header < HEADER_BYTES) return;
   const unsigned char *at = fatbin + header, *end = at + bytes;
-  Entry e, code = {0};
-  uint32_t newest = 0;
+  const uint32_t gpu = (uint32_t)driver_capability();
+  Entry e, code = {0}, text = {0};
   while (next_entry(&at, end, &e)) {
-    if (e.kind == KIND_ELF && e.sm >= code.sm) code = e;
-    if (e.kind != KIND_PTX || (out->ptx && e.sm < newest)) continue;
+    if (e.kind == KIND_ELF && is_better(&e, &code, gpu)) code = e;
+    if (e.kind == KIND_PTX && is_better(&e, &text, gpu)) text = e;
+  }
+  if (code.payload && text.payload && suits(&code, gpu) && !suits(&text, gpu)) text.payload = NULL;
+  if (text.payload) {
     size_t n = 0;
-    const char *text = unpack(arena, &e, &n, &out->why_not);
-    if (!text) continue;
-    out->ptx = text;
-    out->ptx_bytes = strnlen(text, n);
-    newest = e.sm;
+    out->ptx = unpack(arena, &text, &n, &out->why_not);
+    if (out->ptx) out->ptx_bytes = strnlen(out->ptx, n);
   }
   const char *ignored = NULL;
   if (code.payload)

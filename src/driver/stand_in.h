@@ -117,6 +117,8 @@ typedef struct DriverImage {
   const char *why_not;  // why there is no PTX; NULL
 } DriverImage;
 DriverImage driver_image(Arena *arena, const void *data);
+// The compute capability of the GPU, 90 of an H200; 0: it is not known.
+int driver_capability(void);
 
 // ---- module.c -----------------------------------------------------------------------------------
 

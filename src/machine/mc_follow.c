@@ -144,6 +144,13 @@ bool mc_comes_by(const McKnown *k, int line) {
 
 // ---- the machine code ---------------------------------------------------------------------------
 
+static void read_register(const McFollowed *t, McEvent *e, PtxArg arg);
+
+// Numbers and words of constant banks stand where predicates are kept.
+static void read_word(const McFollowed *t, McEvent *e, PtxArg arg) {
+  if (arg < MC_FRAME_T) read_register(t, e, arg);
+}
+
 static void read_register(const McFollowed *t, McEvent *e, PtxArg arg) {
   if (arg < 0 || arg >= MC_FOLLOWED || e->n == MC_SOURCES) return;
   e->from[e->n] = t->last[arg];
@@ -164,14 +171,14 @@ static void read_sources(const McFollowed *t, McEvent *e, const McStep *step) {
         read_register(t, e, MC_FRAME_T + o->arg[0]);
       continue;
     }
-    for (int k = 0; k < o->n; k++) read_register(t, e, o->arg[k]);
+    for (int k = 0; k < o->n; k++) read_word(t, e, o->arg[k]);
   }
   e->n_data = e->n;
   for (int g = 0; g < step->n_gathers; g++) {
     const McGather *gather = &step->gathers[g];
     if (!is_place(gather->kind)) continue;
     const PtxArg args[] = {gather->low, gather->high, gather->uniform, gather->uniform_high};
-    for (int k = 0; k < 4; k++) read_register(t, e, args[k]);
+    for (int k = 0; k < 4; k++) read_word(t, e, args[k]);
   }
 }
 

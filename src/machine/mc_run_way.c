@@ -19,6 +19,12 @@ void mc_run_branch_any(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mas
   if (mask & mc_pred(w, i, 0, true)) go(m, w, w->mask, i->target);
 }
 
+// EXIT q
+void mc_run_leave(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  const uint32_t lanes = mask & mc_pred(w, i, 0, true);
+  if (lanes) run_exit(m, w, i, lanes);
+}
+
 // BRX, RET: to the place that stands in the instruction, and a register more.
 void mc_run_branch_by(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   const uint64_t *low = mc_row(w, i, 0, 0), *high = mc_row(w, i, 0, 1);

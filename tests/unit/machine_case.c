@@ -31,6 +31,11 @@ static const PtxModule *module_of(Arena *arena, const void *cubin, size_t n, con
   return mc_module(arena, &read, kernel, listing, lines, "test", diags);
 }
 
+const PtxModule *machine_case_listed(Arena *arena, const void *cubin, size_t n,
+                                     const SassResult *sass, const char *kernel, Diags *diags) {
+  return module_of(arena, cubin, n, sass, kernel, diags);
+}
+
 const PtxModule *machine_case_read(Arena *arena, const void *cubin, size_t n, const char *listing,
                                    const char *kernel, Diags *diags) {
   return module_of(arena, cubin, n, sass_parse(arena, listing), kernel, diags);

@@ -8,6 +8,10 @@ const PtxModule *machine_case_recorded(Arena *arena, const char *id);
 // The same, of the cubin and the listing as they are given; NULL after a finding.
 const PtxModule *machine_case_read(Arena *arena, const void *cubin, size_t n, const char *listing,
                                    const char *kernel, Diags *diags);
+struct SassResult;
+const PtxModule *machine_case_listed(Arena *arena, const void *cubin, size_t n,
+                                     const struct SassResult *sass, const char *kernel,
+                                     Diags *diags);
 // By nvdisasm; NULL: there is none.
 const PtxModule *machine_case_module(Arena *arena, const void *cubin, size_t n, const char *kernel,
                                      Diags *diags);

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "kernels/toolchain/machine/sass.h"
 #include "machine_case.h"
+#include "open_case.h"
 #include "ptx/run/machine.h"
 #include "stress.h"
 
@@ -66,11 +68,42 @@ START_TEST(test_a_mutant_is_run_or_refused) {
 }
 END_TEST
 
+// The same of each architecture that is run: bytes of the cubin beside its own listing, which the
+// disassembler prints once.
+static const char *const archs[] = {"sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120"};
+enum { ARCHS = sizeof archs / sizeof *archs, SAMPLED_ARCH = 20, WHOLE_ARCH = 1700 };
+
+START_TEST(test_a_mutant_of_each_architecture_is_run_or_refused) {
+  Arena *whole = arena_new("cubin");
+  const char *tool = sass_find_tool(whole);
+  size_t n = 0;
+  const char *path = arena_printf(whole, "tests/data/cubins/%s.cubin", archs[_i]);
+  const char *bytes = open_case_bytes(whole, path, &n);
+  const SassResult *sass = tool ? sass_disassemble(whole, bytes, n, 60) : NULL;
+  int modules = 0;
+  for (int i = 0; sass && i < stress_count(SAMPLED_ARCH, WHOLE_ARCH); i++) {
+    Arena *arena = arena_new("mutant");
+    Diags diags = diags_new(arena);
+    uint32_t seed = (uint32_t)i * 977u + (uint32_t)_i;
+    char *mutant = arena_alloc(arena, n + 1);
+    memcpy(mutant, bytes, n);
+    mutate_bytes(mutant, n, &seed);
+    const PtxModule *module = machine_case_listed(arena, mutant, n, sass, "dots", &diags);
+    if (module) run(arena, module);
+    modules += module != NULL;
+    arena_free(arena);
+  }
+  ck_assert(!sass || modules > 0);
+  arena_free(whole);
+}
+END_TEST
+
 Suite *suite_machine_mutants(void) {
   Suite *suite = suite_create("machine_mutants");
   TCase *tcase = tcase_create("mutants");
   tcase_set_timeout(tcase, 300);
   tcase_add_loop_test(tcase, test_a_mutant_is_run_or_refused, 0, KERNELS);
+  tcase_add_loop_test(tcase, test_a_mutant_of_each_architecture_is_run_or_refused, 0, ARCHS);
   suite_add_tcase(suite, tcase);
   return suite;
 }

@@ -213,8 +213,11 @@ static int open_file(Arena *arena, OpenOptions *given, Diags *diags) {
   if (!open_ncu_is_of(&result, request->ncu, diags)) return cli_fail(diags);
   if (request->orders) return print_orders(arena, given, &result);
   if (request->follow)
-    return open_why(&result, &(OpenWhy){given->json, given->what_if, given->cold, given->mhz},
-                    diags);
+    return open_why(
+        &result,
+        &(OpenWhy){
+            .json = given->json, .what_if = given->what_if, .cold = given->cold, .mhz = given->mhz},
+        diags);
   print(&result, given);
   const int written = open_write_dumps(&result);
   if (written != CLI_OK) return written;
@@ -262,6 +265,14 @@ static int show_screen(Arena *arena, int n_words, char **words, bool watches, Di
   for (int i = 0; i < n_words; i++)
     if (!str_equal(words[i], "--watch")) kept[n++] = words[i];
   return open_screen(arena, kept, n, watches, diags);
+}
+
+// "libfoo.so:KERNEL"
+static bool is_in_library(Arena *arena, const char *path) {
+  OpenLibrary library;
+  if (!open_library(arena, path, &library)) return false;
+  open_library_close(&library);
+  return true;
 }
 
 // The file comes first: arguments behind the options are put there.
@@ -390,7 +401,8 @@ int cmd_open(Arena *arena, int argc, char **argv) {
     return open_main(arena, &given, &diags);
   take_flags(arena, &given);
   const bool once = open_reads_once(argv[1]), is_file = !once && access(argv[1], R_OK) == 0,
-             there = is_file || open_is_example(argv[1]);
+             there =
+                 is_file || open_is_example(argv[1]) || (!once && is_in_library(arena, argv[1]));
   if (given.watch && once) {
     diag_add(&diags, "usage", "--watch needs a file: %s can be read only once",
              str_sanitise(arena, argv[1]));

@@ -11,6 +11,7 @@
 
 #include "base/str.h"
 #include "cli/open/open_input.h"
+#include "kernels/toolchain/machine/clock_form.h"
 #include "ptx/module/ptx_module.h"
 
 enum { SOURCES_MAX = 16, SOURCE_BYTES_MAX = 4 << 20 };
@@ -176,6 +177,14 @@ static const SourceText **sources(Arena *arena, const OpenResult *r) {
   }
   source[n] = source_text(arena, "", r->module->source);
   return source;
+}
+
+// ---- the clock ----------------------------------------------------------------------------------
+
+static const ClockTold *told_of(Arena *arena, const OpenResult *r) {
+  ClockTold *told = ARENA_NEW(arena, ClockTold);
+  *told = (ClockTold){r->clock, true};
+  return r->clock ? told : NULL;
 }
 
 #define FORM_FILE "cli/open/open_detail.form"

@@ -91,10 +91,10 @@ static void give_texts(const OpenResult *r, ClockAnswer *answer) {
   answer->text = text;
 }
 
-int open_why(const OpenResult *r, const OpenWhy *asked, Diags *diags) {
+const ClockAnswer *open_clock(const OpenResult *r, const OpenWhy *asked, Diags *diags) {
   OpenFollowed *f = r->followed;
-  TargetTable targets;
-  if (!cli_targets(r->arena, &targets, diags)) return cli_fail(diags);
+  TargetTable *targets = ARENA_NEW(r->arena, TargetTable);
+  if (!cli_targets(r->arena, targets, diags)) return NULL;
   const LaunchRun run = {.n_kinds = f->n_kinds,
                          .kind = f->kind,
                          .costs = &f->costs,
@@ -104,18 +104,33 @@ int open_why(const OpenResult *r, const OpenWhy *asked, Diags *diags) {
                         .mhz = asked->mhz,
                         .what_if = asked->what_if,
                         .cold = asked->cold,
+                        .window = asked->window,
                         .launch = why_launch(&r->launch),
                         .run = &run};
-  ClockAnswer answer =
-      clock_answer_cubin(r->arena, (const unsigned char *)r->cubin, r->cubin_bytes, &targets, &ask);
-  if (answer.why_not) return cli_error(CLI_USAGE, "%s: %s", r->path, answer.why_not);
-  answer.line = lines_of(r, answer.code.n);
-  give_texts(r, &answer);
-  const Why why = {
-      .arena = r->arena, .path = r->path, .answer = &answer, .what_if = asked->what_if};
+  ClockAnswer *answer = ARENA_NEW(r->arena, ClockAnswer);
+  *answer =
+      clock_answer_cubin(r->arena, (const unsigned char *)r->cubin, r->cubin_bytes, targets, &ask);
+  if (answer->why_not) return answer;
+  answer->line = lines_of(r, answer->code.n);
+  give_texts(r, answer);
+  return answer;
+}
+
+void open_take_clock(OpenResult *r) {
+  Diags diags = diags_new(r->arena);
+  const ClockAnswer *answer = open_clock(r, &(OpenWhy){.what_if = true, .window = true}, &diags);
+  r->no_clock = !answer ? diags.first->text : answer->why_not ? answer->why_not : answer->no_clocks;
+  if (!r->no_clock) r->clock = answer;
+}
+
+int open_why(const OpenResult *r, const OpenWhy *asked, Diags *diags) {
+  const ClockAnswer *answer = open_clock(r, asked, diags);
+  if (!answer) return cli_fail(diags);
+  if (answer->why_not) return cli_error(CLI_USAGE, "%s: %s", r->path, answer->why_not);
+  const Why why = {.arena = r->arena, .path = r->path, .answer = answer, .what_if = asked->what_if};
   if (asked->json)
     why_print_json(&why);
   else
     why_print(&why);
-  return answer.no_clocks ? CLI_NO : CLI_OK;
+  return answer->no_clocks ? CLI_NO : CLI_OK;
 }

@@ -93,9 +93,14 @@ OpenFollowed *open_follow(const OpenResult *result, PtxMachine *machine, PtxTall
 void open_follow_block(OpenFollowed *followed);
 
 typedef struct OpenWhy {
-  bool json, what_if, cold;
+  bool json, what_if, cold, window;
   int mhz;  // of the SM clock; 0: the GPU's boost clock
 } OpenWhy;
+
+// The clock's answer about a run that was followed; NULL after a finding.
+const struct ClockAnswer *open_clock(const OpenResult *result, const OpenWhy *ask, Diags *diags);
+// The same into the result, with all that the screen shows.
+void open_take_clock(OpenResult *result);
 
 // Prints the clock's answer about a run that was followed; what the command ends with.
 int open_why(const OpenResult *result, const OpenWhy *ask, Diags *diags);

@@ -43,12 +43,14 @@ typedef struct OpenResult {
   size_t assembled_bytes;
   const char *cubin;  // the machine code that is run; NULL: PTX is
   size_t cubin_bytes;
-  struct OpenFollowed *followed;  // the ways of its warps; NULL: not asked for
-  int registers;                  // of a thread, in the machine code; 0: it was not read
-  unsigned allowed;               // kinds of findings that do not matter, a bit each
-  const char *misfit;             // why the kernel's GPU refuses the launch; NULL
-  const char *assembler;          // "ptxas, sm_90a"
-  const OpenCounted *counted;     // what a profiler's file says; NULL: none was given
+  struct OpenFollowed *followed;    // the ways of its warps; NULL: not asked for
+  const struct ClockAnswer *clock;  // of the screen's run of machine code; NULL
+  const char *no_clock;             // why the clock cannot play it; NULL
+  int registers;                    // of a thread, in the machine code; 0: it was not read
+  unsigned allowed;                 // kinds of findings that do not matter, a bit each
+  const char *misfit;               // why the kernel's GPU refuses the launch; NULL
+  const char *assembler;            // "ptxas, sm_90a"
+  const OpenCounted *counted;       // what a profiler's file says; NULL: none was given
   int n_counted;
   double seconds;
   const char *launch_text;  // "--launch … --arg …"

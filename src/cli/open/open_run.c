@@ -72,6 +72,18 @@ static int read_machine(const OpenRequest *request, OpenResult *r, Diags *diags)
   return r->kernel ? CLI_OK : CLI_USAGE;
 }
 
+// A text of PTX, or a cubin, of which a capsule names the kernel.
+static const PtxModule *read_module(Arena *arena, const OpenRequest *request, const OpenResult *out,
+                                    bool module_only, Diags *diags) {
+  const OpenText *text = &out->text;
+  const char *what = str_sanitise(arena, ptx_base_name(request->path));
+  if (!open_is_cubin(text->ptx, text->bytes))
+    return ptx_module_read(arena, text->ptx, text->bytes, what, diags);
+  OpenRequest of = *request;
+  if (text->capsule) of.kernel = text->capsule->kernel;
+  return open_cubin(arena, &of, text->capsule, text->ptx, text->bytes, module_only, diags);
+}
+
 int open_read_kernel(Arena *arena, const OpenRequest *request, bool module_only, OpenResult *out,
                      Diags *diags) {
   *out = (OpenResult){.arena = arena,
@@ -92,16 +104,12 @@ int open_read_kernel(Arena *arena, const OpenRequest *request, bool module_only,
   if (request->watched && out->text.n_files)
     watch_set(request->watched, out->text.files, out->text.n_files);
   out->compiler = out->text.compiler;
-  const char *what = str_sanitise(arena, ptx_base_name(request->path));
-  out->module =
-      open_is_cubin(out->text.ptx, out->text.bytes)
-          ? open_cubin(arena, request, NULL, out->text.ptx, out->text.bytes, module_only, diags)
-          : ptx_module_read(arena, out->text.ptx, out->text.bytes, what, diags);
+  out->module = read_module(arena, request, out, module_only, diags);
   if (!out->module) return CLI_USAGE;
   if (module_only) return CLI_OK;
   out->kernel = choose_kernel(arena, request, out, diags);
   if (!out->kernel) return CLI_USAGE;
-  return request->machine ? read_machine(request, out, diags) : CLI_OK;
+  return request->machine || out->module->machine ? read_machine(request, out, diags) : CLI_OK;
 }
 
 static bool read_slabs(const OpenRequest *given, OpenResult *r, Diags *diags) {
@@ -161,7 +169,8 @@ static void run_kernel(const OpenRequest *given, OpenResult *r, const OpenBlocks
   else
     r->as_compiled = open_reconcile(r, tally);
   if (given->record) r->record = ptx_record_new(r->arena, r->module, r->kernel, tally, &r->launch);
-  if (given->follow) r->followed = open_follow(r, machine, tally);
+  if (given->follow || (given->detail && r->module->machine))
+    r->followed = open_follow(r, machine, tally);
   if (!r->followed) ptx_machine_watch(machine, ptx_tally_access, tally);
   const double started = clock_seconds();
   if (given->orders) ptx_machine_record_orders(machine, r->arena, registers_at_begin(r));
@@ -176,6 +185,10 @@ static void run_kernel(const OpenRequest *given, OpenResult *r, const OpenBlocks
   open_count_by_code(given, r, tally);
   open_check_fit(r);
   r->lines = ptx_tally_lines(r->arena, tally);
+  if (given->detail && r->followed) {
+    say(given, "playing the machine code clock by clock");
+    open_take_clock(r);
+  }
   say(given, "looking for better layouts");
   if (!given->record) return;
   find_arrays(given, r);

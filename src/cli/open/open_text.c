@@ -11,6 +11,7 @@
 
 #include "base/str.h"
 #include "cli/common/cli.h"
+#include "cli/open/open_cubin.h"
 #include "cli/open/open_input.h"
 #include "kernels/toolchain/dl.h"
 #include "kernels/toolchain/nvrtc.h"
@@ -201,7 +202,7 @@ char **open_split_words(Arena *arena, const char *text, int *n) {
   return words;
 }
 
-// The launch of a capsule, and the text of its kernel.
+// The launch of a capsule, and the text of its kernel; where it has no PTX, its machine code.
 static void take_capsule(Arena *arena, const char *path, OpenText *text, Diags *diags) {
   const char *bytes = text->ptx;
   text->ptx = NULL;
@@ -214,10 +215,15 @@ static void take_capsule(Arena *arena, const char *path, OpenText *text, Diags *
     text->ptx = arena_strndup(arena, text->ptx, text->bytes);
     return;
   }
+  if (c->cubin.at && open_is_cubin(c->cubin.at, c->cubin.n)) {
+    text->ptx = (const char *)c->cubin.at;
+    text->bytes = c->cubin.n;
+    return;
+  }
   text->status = CLI_MISSING;
   diag_add(diags, "capsule",
            "%s is a launch of %s, grid %dx%dx%d, block %dx%dx%d, %llu bytes of dynamic shared "
-           "memory: it has only machine code, and only PTX runs here",
+           "memory: it has neither PTX nor a cubin of its kernel",
            str_line(arena, path), str_line(arena, c->kernel), c->grid[0], c->grid[1], c->grid[2],
            c->block[0], c->block[1], c->block[2], (unsigned long long)c->smem);
 }

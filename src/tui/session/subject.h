@@ -7,6 +7,7 @@
 //
 // No code that draws asks which of the two it is: what one of them does not have is NULL or empty.
 #pragma once
+#include "kernels/toolchain/machine/clock_answer.h"
 #include "model/schedules/slab_problem.h"
 #include "model/words/fragment.h"
 #include "tui/session/session.h"
@@ -69,6 +70,9 @@ typedef struct Subject {
   const char *(*lay)(Session *session, const char *layout, Diags *diags);
   SubjectAtom (*atom)(Session *session);
   SubjectText (*text)(Session *session);
+  // Where its clocks go; NULL: no machine code of it was run, and `no_clock` says what to do.
+  const ClockAnswer *(*clock)(Session *session);
+  const char *no_clock;
 } Subject;
 
 Accesses session_accesses(const Session *session);

@@ -14,6 +14,7 @@
 #include "cli/open/open_parts.h"
 #include "kernels/toolchain/machine/sass.h"
 #include "machine/mc_back.h"
+#include "machine/mc_repair.h"
 
 typedef struct Against {
   Arena *arena;
@@ -122,18 +123,59 @@ static const int *lines_of(const Against *a) {
   return line;
 }
 
+// ---- the proof ----------------------------------------------------------------------------------
+
+typedef struct Beside {
+  const Against *against;
+  const Side *ptx;
+} Beside;
+
+static bool leaves(void *self, const PtxModule *module, int64_t *lanes) {
+  const Beside *b = self;
+  Arena *arena = arena_new("leaves");
+  Diags ignored = diags_new(arena);
+  Sides sides = b->against->sides;
+  Side side[SIDES] = {*b->ptx};
+  sides.module[SIDE_MACHINE] = module;
+  bool right =
+      side_run(&sides, arena, SIDE_MACHINE, NULL, NULL, NULL, &side[SIDE_MACHINE], &ignored);
+  if (right) *lanes = ptx_machine_lane_instructions(side[SIDE_MACHINE].machine);
+  right = right && side[SIDE_MACHINE].outcome == PTX_DONE && !side_first_word(&sides, side).n;
+  arena_free(arena);
+  return right;
+}
+
+// Whether one register decides it.
+static void prove(Against *a, const McFault *fault, const Side *ptx) {
+  const int64_t lanes = INT64_C(100000000);  // some seconds
+  if (ptx->outcome != PTX_DONE) return;
+  Beside beside = {a, ptx};
+  const int hints[] = {fault->pc, fault->or_pc};
+  const McRepair r = mc_repair(a->arena, a->sides.module[SIDE_MACHINE], leaves, &beside, hints,
+                               fault->found ? 2 : 0, lanes);
+  if (!r.found) return;
+  str_printf(&a->out, "  right with     %s%s\n               %s: then memory is equal\n",
+             machine_text(a, r.pc), origin_text(a, r.pc), mc_repair_text(a->arena, &r));
+  if (r.or_pc >= 0)
+    str_printf(&a->out, "  or a change in %s%s\n", machine_text(a, r.or_pc),
+               origin_text(a, r.or_pc));
+}
+
 // From the access that ended the machine code, else from the word.
-static McFault explain(Against *a, const SideWord *word, const Side *side) {
+static McFault explain(Against *a, const SideWord *word, const Side both[SIDES]) {
+  const Side *side = &both[SIDE_MACHINE];
   const int *line = lines_of(a), n_code = a->sides.module[SIDE_MACHINE]->n_code;
   const PtxFinding *f = side_end(side);
   McFault fault = {.ptx_store_pc = -1};
   if (side->outcome == PTX_STOPPED && f && f->thread >= 0) {
     fault = mc_back_from(a->arena, again, a, line, n_code, f->pc, f->thread, f->block);
     print_fault(a, &fault);
+    prove(a, &fault, &both[SIDE_PTX]);
   } else if (word->n) {
     const uint64_t address = side->buffers[word->param].address + (uint64_t)word->at;
     fault = mc_back(a->arena, again, a, line, n_code, address);
     print_word(a, word, &fault);
+    prove(a, &fault, &both[SIDE_PTX]);
   }
   return fault;
 }
@@ -146,7 +188,7 @@ static bool compare(Against *a, const Side side[SIDES], SideWord *word, McFault 
              finding_of(a, &side[SIDE_MACHINE], SIDE_MACHINE));
   if (!word->n) str_add(&a->out, "  memory is equal\n");
   if (!word->n && side[SIDE_PTX].outcome == side[SIDE_MACHINE].outcome) return false;
-  *fault = explain(a, word, &side[SIDE_MACHINE]);
+  *fault = explain(a, word, side);
   return true;
 }
 

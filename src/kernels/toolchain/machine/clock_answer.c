@@ -349,6 +349,9 @@ static void play_launch(Arena *arena, const ClockMachine *machine, const ClockAs
   if (ask->run)
     out->clocks = (ClockSpan){out->clocks.value, out->clocks.value * (1 - run_error),
                               out->clocks.value * (1 + run_error)};
+  if (ask->window && out->main >= 0)
+    out->window = kernel_play_watch(arena, &play, machine, &(PlayAsk){.cold = ask->cold},
+                                    &out->loop[out->main].loop, out->loop[out->main].clocks.value);
 }
 
 static ClockAnswer no_answer(const char *why_not) {

@@ -147,7 +147,8 @@ static void take_text(const Reader *r, const JsonValue *value, OpenedText *t) {
   const char *text = text_of(r, value, "text");
   *t = (OpenedText){.chain = chain_of(r, value),
                     .ptx_line = (int)number_of(r, value, "ptx_line"),
-                    .text = text ? without_tabs(r->arena, text) : ""};
+                    .text = text ? without_tabs(r->arena, text) : "",
+                    .executed = number_of(r, value, "executed")};
   if (t->chain.n > 0 || json_is_null(json_object_get(value, "line"))) return;
   const char *file = text_of(r, value, "file");
   t->chain.place[t->chain.n++] = (OpenedPlace){file ? file : "", (int)number_of(r, value, "line")};
@@ -232,6 +233,9 @@ static void take_head(Reader *r) {
   take_findings(r, "races");
   take_findings(r, "findings");
   take_files(r);
+  o->is_machine_code = flag_of(r, root, "machine_code");
+  o->clock = json_object_get(root, "clock");
+  o->no_clock = text_of(r, root, "no_clock");
 }
 
 static void add_up(Opened *o) {
@@ -303,6 +307,11 @@ OpenedLine *opened_lines(Arena *arena, const Opened *opened, int source, bool ca
     const OpenedSite *site = &opened->sites[i];
     const int line = opened_line_of(s, &site->chain, site->ptx_line, calls);
     if (line > 0) add_site(&lines[line], site, then ? then[i] : site->wavefronts);
+  }
+  for (int i = 0; i < opened->n_code && opened->is_machine_code; i++) {
+    const OpenedText *code = &opened->code[i];
+    const int line = opened_line_of(s, &code->chain, code->ptx_line, calls);
+    if (line > 0) lines[line].executed += code->executed;
   }
   return lines;
 }

@@ -48,6 +48,7 @@ typedef struct OpenedText {
   OpenedChain chain;
   int ptx_line;  // 0: machine code
   const char *text;
+  int64_t executed;  // by warps; 0: not known
 } OpenedText;
 
 typedef struct OpenedSource {
@@ -79,6 +80,9 @@ typedef struct Opened {
   OpenedSource *sources;   // the user's first, the PTX last
   OpenedLaunch *launches;  // of the program that was recorded; none where none was
   int n_launches;
+  const JsonValue *clock;  // of a run of machine code; null: there is none
+  const char *no_clock;    // why the clock cannot play it; NULL
+  bool is_machine_code;    // it was run, and is the text
   int n_arrays, n_sites, n_code, n_sass, n_sources;
 } Opened;
 
@@ -87,7 +91,8 @@ const Opened *opened_read(Arena *arena, const char *json, size_t n, Diags *diags
 // The cost of a line of a source.
 typedef struct OpenedLine {
   int64_t wavefronts, wavefronts_most, ideal, sectors, ideal_sectors;
-  int64_t then;  // wavefronts in the layout on trial
+  int64_t then;      // wavefronts in the layout on trial
+  int64_t executed;  // warp instructions of machine code
   bool shared, countable, data, as_compiled;
   int n_sites;
 } OpenedLine;

@@ -49,6 +49,7 @@ OwnFrame *own_look(Session *session) {
   frame->line = state->cursor + 1;
   find_sites(session->frame, frame);
   choose_sites(frame);
+  frame->clock = own_clock(session);
   return frame;
 }
 

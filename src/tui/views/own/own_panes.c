@@ -10,6 +10,8 @@
 // for a line whose addresses or lanes depend on data, "?" for one that cannot be counted, "+" for
 // one whose accesses the compiler copied and charged to other lines, ">" where it is the least:
 // copies by cp.async can make more as their data arrives.
+//
+// Where machine code was run, a column more says how many of its instructions warps executed there.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,6 +29,7 @@
 
 enum { NUMBER_COLS = 5, COUNT_COLS = 8, TRIAL_COLS = 13, IDEAL_COLS = 7, TIMES_COLS = 6 };
 enum { CARD_ROWS_MIN = 4 };  // below the sentence that says why
+enum { EXECUTED_COLS = 9 };
 
 static const char *times_text(int64_t count, int64_t ideal, char out[16]) {
   out[0] = '\0';
@@ -145,6 +148,11 @@ void own_draw_head(Canvas *canvas, Rect in, const OwnFrame *frame) {
 
 // ---- source -------------------------------------------------------------------------------------
 
+// Columns in front of the wavefronts.
+static int number_cols(const OwnFrame *frame) {
+  return NUMBER_COLS + (frame->opened->is_machine_code ? EXECUTED_COLS : 0);
+}
+
 // The sign behind the count of a line, and its meaning.
 static const struct {
   const char *mark, *means;
@@ -183,7 +191,7 @@ static void draw_counts(Canvas *canvas, Rect row, const OwnFrame *frame, const O
                       : trial             ? STYLE_CHANGED
                       : line->as_compiled ? STYLE_NUMBER
                                           : STYLE_ESTIMATED;
-  int col = canvas_fit(canvas, row, 0, NUMBER_COLS, cols, ALIGN_RIGHT, style, count);
+  int col = canvas_fit(canvas, row, 0, number_cols(frame), cols, ALIGN_RIGHT, style, count);
   col = canvas_fit(canvas, row, 0, col, IDEAL_COLS, ALIGN_RIGHT, STYLE_DIM, ideal);
   canvas_text(canvas, row, 0, col + 1, line->shared ? STYLE_BAD : STYLE_WARN, times);
 }
@@ -194,9 +202,14 @@ static void draw_source_line(Canvas *canvas, Rect row, const OwnFrame *frame, in
   char number[16];
   snprintf(number, sizeof number, "%d", i + 1);
   canvas_fit(canvas, row, 0, 0, NUMBER_COLS, ALIGN_RIGHT, STYLE_DIM, number);
+  if (line->executed) {
+    char executed[24];
+    snprintf(executed, sizeof executed, "%" PRId64, line->executed);
+    canvas_fit(canvas, row, 0, NUMBER_COLS, EXECUTED_COLS, ALIGN_RIGHT, STYLE_DIM, executed);
+  }
   if (line->n_sites) draw_counts(canvas, row, frame, line);
   const SourceLine text = {.text = frame->source->line[i], .style = STYLE_TEXT};
-  source_draw_text(canvas, row, NUMBER_COLS + counts + IDEAL_COLS + TIMES_COLS + 1, &text,
+  source_draw_text(canvas, row, number_cols(frame) + counts + IDEAL_COLS + TIMES_COLS + 1, &text,
                    frame->across);
   canvas_spot(canvas, row, OWN_SPOT_LINE, i);
   if (i + 1 == frame->line) canvas_over(canvas, row, STYLE_CURSOR);
@@ -219,10 +232,13 @@ void own_draw_source(Canvas *canvas, Rect in, const OwnFrame *frame) {
   const int counts = frame->work->trial.layout ? TRIAL_COLS : COUNT_COLS;
   Rect head = rect_take_top(&in, 1);
   canvas_fit(canvas, head, 0, 0, NUMBER_COLS, ALIGN_RIGHT, STYLE_HEADER, "line");
-  int col = canvas_fit(canvas, head, 0, NUMBER_COLS, counts, ALIGN_RIGHT, STYLE_HEADER, "wavefr.");
+  if (frame->opened->is_machine_code)
+    canvas_fit(canvas, head, 0, NUMBER_COLS, EXECUTED_COLS, ALIGN_RIGHT, STYLE_HEADER, "executed");
+  int col =
+      canvas_fit(canvas, head, 0, number_cols(frame), counts, ALIGN_RIGHT, STYLE_HEADER, "wavefr.");
   col = canvas_fit(canvas, head, 0, col, IDEAL_COLS, ALIGN_RIGHT, STYLE_HEADER, "ideal");
   col += TIMES_COLS + 1;
-  if (frame->work->calls)
+  if (frame->work->calls && *frame->source->file)
     col = canvas_text(canvas, head, 0, col, STYLE_HEADER, "inlined lines at their calls") + 2;
   draw_legend(canvas, head, col, frame);
   const int first = view_scroll(frame->line - 1, frame->source->n, in.rows);
@@ -240,7 +256,9 @@ void own_draw_source(Canvas *canvas, Rect in, const OwnFrame *frame) {
 static void draw_chain(Canvas *canvas, Rect row, int col, const OwnFrame *frame,
                        const OpenedChain *chain) {
   const char *file = frame->source->file;
-  if (chain->n < 2 && (chain->n == 0 || str_equal(chain->place[0].file, file))) return;
+  const bool is_listing = !*file && frame->opened->is_machine_code;
+  if (chain->n < 2 && !is_listing && (chain->n == 0 || str_equal(chain->place[0].file, file)))
+    return;
   for (int i = 0; i < chain->n; i++) {
     const OpenedPlace *place = &chain->place[i];
     const bool other = !str_equal(place->file, file);
@@ -403,7 +421,9 @@ static void draw_findings(Canvas *canvas, Rect in, const OwnFrame *frame) {
 }
 
 void own_draw_pane(Canvas *canvas, Rect in, const OwnFrame *frame) {
-  static const char *const titles[] = {"card", "sectors", "PTX", "SASS", "findings"};
+  static const char *const ptx[] = {"card", "sectors", "PTX", "SASS", "findings"},
+                           *const machine[] = {"card", "sectors", "control", "clocks", "findings"};
+  const char *const *titles = frame->opened->is_machine_code ? machine : ptx;
   Rect row = rect_take_top(&in, 1);
   int col = canvas_printf(canvas, row, 0, 1, STYLE_TITLE, "line %d ", frame->line);
   for (int i = 0; i < OWN_PANES; i++)
@@ -413,9 +433,13 @@ void own_draw_pane(Canvas *canvas, Rect in, const OwnFrame *frame) {
   const Opened *o = frame->opened;
   if (frame->pane == OWN_CARD) draw_card(canvas, in, frame);
   if (frame->pane == OWN_GLOBAL) draw_global(canvas, in, frame);
-  if (frame->pane == OWN_PTX)
+  if (frame->pane == OWN_PTX && o->is_machine_code)
+    own_draw_control(canvas, in, frame);
+  else if (frame->pane == OWN_PTX)
     draw_texts(canvas, in, frame, o->code, o->n_code, "This line has no instructions.");
-  if (frame->pane == OWN_SASS)
+  if (frame->pane == OWN_SASS && o->is_machine_code)
+    own_draw_clocks(canvas, in, frame);
+  else if (frame->pane == OWN_SASS)
     draw_texts(canvas, in, frame, o->sass, o->n_sass,
                o->n_sass ? "This line has no instructions in machine code."
                          : "There is no machine code: ptxas and nvdisasm are needed for it.");

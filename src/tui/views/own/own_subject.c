@@ -187,6 +187,13 @@ static void step_execution(Session *session, int step) {
   work->execution = (work->execution + step + n) % n;
 }
 
+static const char *no_clock(const Opened *opened) {
+  if (opened->no_clock) return opened->no_clock;
+  return opened->is_machine_code ? "The clock has nothing to say of this run."
+                                 : "The clock plays machine code, and this run is of PTX: give "
+                                   "--machine, or open FILE.cubin.";
+}
+
 const Subject *own_subject(Session *session) {
   const OwnFrame *frame = own_look(session);
   if (!frame->opened) return NULL;
@@ -199,7 +206,9 @@ const Subject *own_subject(Session *session) {
                    .slab_problem = own_slab_problem,
                    .lay = own_lay,
                    .atom = own_atom,
-                   .text = own_text};
+                   .text = own_text,
+                   .clock = own_clock,
+                   .no_clock = no_clock(frame->opened)};
   out->accesses = accesses_of(session->frame, frame, &out->at);
   if (out->at >= 0) look_at_access(session, out, frame);
   return out;

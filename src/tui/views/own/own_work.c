@@ -89,6 +89,7 @@ bool own_work_take(OwnWork *work, const char *json, size_t n) {
   work->generation++;
   work->layouts = (OwnLayouts){.there = false};
   work->texts = (OwnTexts){.there = false};
+  work->clock = (OwnClock){.there = false};
   work->execution = 0;
   work->source = (int)clamp_index(work->source, opened->n_sources);
   work->error[0] = '\0';

@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/diag.h"
+#include "kernels/toolchain/machine/clock_answer.h"
 #include "tui/canvas/canvas.h"
 #include "tui/frame/view.h"
 #include "tui/views/own/opened.h"
@@ -93,6 +94,12 @@ typedef struct OwnTexts {
   Compiled compiled;
 } OwnTexts;
 
+// The clock's answer about its machine code, once somebody asks.
+typedef struct OwnClock {
+  bool there;
+  const ClockAnswer *answer;  // NULL: nothing
+} OwnClock;
+
 typedef struct OwnWork {
   OpenedRun *run;
   Arena *arena, *next, *scratch;  // of the kernel shown, of the one that is read, of the trial
@@ -105,6 +112,7 @@ typedef struct OwnWork {
   OwnTrial trial;
   OwnLayouts layouts;
   OwnTexts texts;
+  OwnClock clock;
   int source, nth;    // of opened->sources; of the sites of the line
   int execution;      // of the site: 0 the worst, else one of its patterns, from 1
   int execution_of;   // the site whose execution that is
@@ -158,6 +166,7 @@ typedef struct OwnFrame {
   const int *here;  // sites of the line, the costliest first
   int n_here;
   const OpenedSite *site, *global;  // NULL: none
+  const ClockAnswer *clock;         // of machine code that was run; NULL
   OwnPane pane;
 } OwnFrame;
 
@@ -167,6 +176,8 @@ OwnFrame *own_look(Session *session);  // in session->frame; without a kernel `o
 void own_look_at(Session *session, int site);
 // "tile + 128*tid.x + 4*tid.y B; n: how often the warp was here before", or why there is none.
 const char *own_formula(const Opened *opened, const OpenedSite *site, char out[512]);
+// The clock's answer about the machine code that was run; NULL: there is none.
+const ClockAnswer *own_clock(Session *session);
 // The kernel for the other views (session/subject.h).
 const struct Subject *own_subject(Session *session);
 
@@ -174,5 +185,8 @@ void own_draw_head(Canvas *canvas, Rect in, const OwnFrame *frame);
 void own_draw_choice(Canvas *canvas, Rect in, const OwnWork *work);
 void own_draw_source(Canvas *canvas, Rect in, const OwnFrame *frame);
 void own_draw_pane(Canvas *canvas, Rect in, const OwnFrame *frame);
+// For machine code: the line's instructions with their control words, and where its clocks go.
+void own_draw_control(Canvas *canvas, Rect in, const OwnFrame *frame);
+void own_draw_clocks(Canvas *canvas, Rect in, const OwnFrame *frame);
 
 enum { OWN_HEAD_ROWS = 3, OWN_SPOT_LINE = SPOT_VIEW, OWN_SPOT_KERNEL };

@@ -3,7 +3,8 @@
 // Above or on the left the source with a gutter; the cursor is a line. Below or on the right one of
 // five panes, which Tab changes: the punch card of the line's worst execution with the address as a
 // formula, the sectors of its access to global memory, its PTX, its machine code, what was found
-// wrong. A layout on trial changes the gutter (before → after) and the card.
+// wrong. Where machine code was run, control words and clocks stand in place of the two texts. A
+// layout on trial changes the gutter (before → after) and the card.
 //
 // ViewState: cursor is the line from 0, pane one of OwnPane.
 #include <stdio.h>
@@ -514,7 +515,7 @@ const ViewBody own_view = {
     .data = own_data,
     .move = own_move,
     .move_label = "line",
-    .pane_label = "card, sectors, PTX, SASS",
+    .pane_label = "card, sectors, code",
     .count = own_count,
     .line = own_line,
     .at = own_at,

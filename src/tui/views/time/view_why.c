@@ -60,6 +60,20 @@ static Estimate estimate_of_answer(const Session *session, const ClockAnswer *an
   return estimate_clocked(&speed);
 }
 
+// The kernel that a view brought: its machine code was played when it was run.
+static void take_opened(Session *session, const Subject *subject, WhyFrame *frame) {
+  const ClockAnswer *played = subject->clock(session);
+  ClockAnswer *none = ARENA_NEW(session->frame, ClockAnswer);
+  *none = (ClockAnswer){
+      .kernel = "", .target = session_model(session)->target, .main = -1, .clocks = {-1, -1, -1}};
+  frame->opened = true;
+  frame->source = subject->text(session);
+  frame->answer = played ? played : none;
+  frame->missing = played ? NULL : subject->no_clock;
+  frame->n_loops = played ? played->n_loops + 1 : 0;
+  if (played) frame->ns = played->clocks.value / played->mhz * 1e3;
+}
+
 static void find_answer(Session *session, WhyFrame *frame) {
   WhyOwn *own = own_of(session);
   const uint64_t key = session->doc.now.picture->key;
@@ -76,8 +90,17 @@ static void find_answer(Session *session, WhyFrame *frame) {
     frame->missing = answer->no_clocks;
   frame->answer =
       played && !answer->stand_in ? answer : with_stand_in(session, played ? answer : NULL);
+  frame->n_loops = frame->answer->n_loops;
+  frame->emission = side_emission(&session->doc.now);
   frame->estimate = estimate_of_answer(session, frame->answer);
   frame->ns = estimate_ns(&frame->estimate, session_model(session));
+}
+
+// Tells one kernel's answer from another's.
+static uint64_t key_of(const Session *session) {
+  const uint64_t brought = UINT64_C(1) << 63;
+  const Subject *subject = session->at.subject;
+  return subject ? brought | (uint64_t)subject->generation : session->doc.now.picture->key;
 }
 
 // ---- the place ----------------------------------------------------------------------------------
@@ -131,23 +154,41 @@ static bool same_loop(const SassLoop *a, const SassLoop *b) {
   return a->first == b->first && a->last == b->last;
 }
 
+// The kernel from launch to end, as if it were a loop that turns once.
+static const ClockedLoop *whole_of(Arena *arena, const ClockAnswer *answer) {
+  ClockedLoop *out = ARENA_NEW(arena, ClockedLoop);
+  *out = (ClockedLoop){.loop = {0, answer->code.n - 1}, .turns = 1, .clocks = answer->clocks};
+  while (out->loop.last > 0 && !(answer->executed[out->loop.last] > 0)) out->loop.last--;
+  out->turn = (ClockTurn){.clocks = answer->clocks.value,
+                          .issued = answer->issued,
+                          .executed = answer->executed,
+                          .lost = answer->lost,
+                          .cause = answer->cause,
+                          .blame = answer->blame};
+  memcpy(out->turn.lost_to, answer->lost_to, sizeof out->turn.lost_to);
+  return out;
+}
+
 static void choose_loop(WhyOwn *own, WhyFrame *frame, Session *session, int loop) {
   const ClockAnswer *answer = frame->answer;
-  own->loop = frame->loop_at = (loop % answer->n_loops + answer->n_loops) % answer->n_loops;
-  frame->loop = &answer->loop[own->loop];
-  frame->charted =
-      answer->window.clocks > 0 && same_loop(&frame->loop->loop, &answer->loop[answer->main].loop);
+  const int n = frame->n_loops;
+  own->loop = frame->loop_at = (loop % n + n) % n;
+  frame->whole = own->loop == answer->n_loops;
+  frame->loop = frame->whole ? whole_of(session->frame, answer) : &answer->loop[own->loop];
+  frame->charted = answer->main >= 0 && answer->window.clocks > 0 &&
+                   same_loop(&frame->loop->loop, &answer->loop[answer->main].loop);
   list_costly(session, frame);
 }
 
 static void place(Session *session, WhyFrame *frame) {
   WhyOwn *own = own_of(session);
-  const bool other = own->key != session->doc.now.picture->key || !own->placed;
-  choose_loop(own, frame, session, other ? frame->answer->main : own->loop);
+  const bool other = own->key != key_of(session) || !own->placed;
+  const int main = frame->answer->main < 0 ? frame->answer->n_loops : frame->answer->main;
+  choose_loop(own, frame, session, other ? main : own->loop);
   if (other || own->at < frame->loop->loop.first || own->at > frame->loop->loop.last)
     go_inst(own, frame, frame->n_costly ? frame->costly[0] : frame->loop->loop.first);
   own->placed = true;
-  own->key = session->doc.now.picture->key;
+  own->key = key_of(session);
   own->clock = (int)clamp_index(own->clock, max_int(1, frame->answer->window.clocks));
   frame->at = own->at;
   frame->clock = own->clock;
@@ -155,10 +196,22 @@ static void place(Session *session, WhyFrame *frame) {
 
 // ---- in words -----------------------------------------------------------------------------------
 
+// The line of the text that an instruction was made of; 0: it is not known.
+static int line_of(const WhyFrame *frame, int at) {
+  if (!frame->opened) return frame->answer->line ? frame->answer->line[at] : 0;
+  const PtxListing *listing = frame->source.compiled->listing;
+  const int line = at < listing->n_lines ? listing->lines[at].cuda_line : 0;
+  return line > 0 && line <= frame->source.n ? line : 0;
+}
+
 // "line 108, VECTORIZE:  …"; NULL where no line is known.
 static const char *line_text(Session *session, const WhyFrame *frame, int at) {
   const Emission *emission = frame->emission;
-  const int line = frame->answer->line ? frame->answer->line[at] : 0;
+  const int line = line_of(frame, at);
+  if (frame->opened && line) {
+    const char *text = frame->source.line[line - 1].text;
+    return arena_printf(session->frame, "%d  %s", line, text + strspn(text, " "));
+  }
   if (line < 1 || line > emission->n_lines) return NULL;
   const EmitLine *from = &emission->lines[line - 1];
   const KnobId knob = clock_knob(frame->answer, emission, at);
@@ -203,10 +256,10 @@ static const char *said_text(Session *session, const WhyFrame *frame) {
   const char *name = frame->answer->code.inst[frame->at].opcode->name;
   if (lost < costly_clocks)
     return arena_printf(session->frame, "%04x %s loses no clock", frame->at * SASS_BYTES, name);
-  return arena_printf(session->frame, "%04x %s loses %.1f clk a turn, %.1f %%: %s%s",
-                      frame->at * SASS_BYTES, name, lost, 100 * lost / frame->loop->clocks.value,
-                      clock_reason(session->frame, frame->answer, frame->at),
-                      ahead_text(session, frame));
+  return arena_printf(
+      session->frame, "%04x %s loses %.1f clk%s, %.1f %%: %s%s", frame->at * SASS_BYTES, name, lost,
+      frame->whole ? "" : " a turn", 100 * lost / frame->loop->clocks.value,
+      clock_reason(session->frame, frame->answer, frame->at), ahead_text(session, frame));
 }
 
 static void say(Session *session, WhyFrame *frame) {
@@ -224,10 +277,12 @@ static void say(Session *session, WhyFrame *frame) {
 
 static void why_prepare(Session *session) {
   WhyFrame *frame = ARENA_NEW(session->frame, WhyFrame);
-  frame->emission = side_emission(&session->doc.now);
-  find_answer(session, frame);
+  if (session->at.subject)
+    take_opened(session, session->at.subject, frame);
+  else
+    find_answer(session, frame);
   session->prepared = frame;
-  if (frame->answer->main < 0) return;
+  if (frame->answer->main < 0 && (!frame->opened || frame->missing)) return;
   place(session, frame);
   say(session, frame);
 }
@@ -326,7 +381,9 @@ static void other_loop(Session *session, const char *argument) {
   (void)argument;
   const WhyFrame *frame = frame_of(session);
   if (!frame) return;
-  if (frame->answer->n_loops < 2) session_say(session, SAID_NOTE, "the kernel has one loop");
+  if (frame->n_loops < 2)
+    session_say(session, SAID_NOTE,
+                frame->whole ? "the kernel has no loop" : "the kernel has one loop");
   own_of(session)->loop++;
   own_of(session)->at = -1;
 }
@@ -334,9 +391,10 @@ static void other_loop(Session *session, const char *argument) {
 static void open_source(Session *session, const char *argument) {
   (void)argument;
   const WhyFrame *frame = frame_of(session);
-  const int line = frame && frame->answer->line ? frame->answer->line[frame->at] : 0;
+  const int line = frame ? line_of(frame, frame->at) : 0;
   if (line <= 0) {
-    session_say(session, SAID_NOTE, "the CUDA line of this instruction is not known");
+    session_say(session, SAID_NOTE, "the %sline of this instruction is not known",
+                frame && frame->opened ? "" : "CUDA ");
     return;
   }
   view_show(session, view_find("source"));
@@ -409,6 +467,7 @@ const ViewBody why_view = {
     .poll = why_poll,
     .waits = why_waits,
     .reads_code = true,
+    .shows_subject = true,
     .actions = actions,
     .n_actions = sizeof actions / sizeof *actions,
 };

@@ -1,4 +1,5 @@
-// The why view's data: the clock's answer about the schedule, and the place that is looked at.
+// The why view's data: the clock's answer about the schedule, or about the kernel that a view
+// brought, and the place that is looked at.
 //
 // view_why.c prepares and has the keys, why_total.c draws the total and its causes, why_listing.c
 // the instructions, why_chart.c who issues when; why_data.c gives the same as data.
@@ -7,6 +8,7 @@
 #include "sass/sass_text.h"
 #include "tui/canvas/canvas.h"
 #include "tui/frame/view.h"
+#include "tui/session/subject.h"
 #include "tui/session/why_answers.h"
 
 // All that the view keeps between frames.
@@ -14,9 +16,10 @@ typedef struct WhyOwn {
   WhyAnswers *answers;
   uint64_t key;  // of the schedule that the places below are of
   bool placed;   // the cursor was put on the costliest instruction of an answer
-  int loop, at;  // of the answer's loops; the instruction
-  int clock;     // of the window
-  int rank;      // of the cursor among the costly ones; -1: it is elsewhere
+  int loop,
+      at;     // of the answer's loops, behind them the whole of an opened kernel; the instruction
+  int clock;  // of the window
+  int rank;   // of the cursor among the costly ones; -1: it is elsewhere
 } WhyOwn;
 
 // An instruction that costs, and its place among those.
@@ -28,6 +31,7 @@ typedef struct WhyFrame {
   const ClockedLoop *loop;    // NULL: a stand-in's
   const Emission *emission;
   int loop_at, at, clock;
+  int n_loops;  // to choose from
   int n_costly;
   const int *costly;       // instructions of the loop, the one that costs most first
   double most;             // clocks lost by that one
@@ -35,7 +39,10 @@ typedef struct WhyFrame {
   const char *said;        // about the instruction under the cursor
   const char *line, *fault_line;
   KnobId knob;
-  bool charted;  // the loop is the one that was watched
+  bool charted;        // the loop is the one that was watched
+  bool whole;          // the loop stands for the kernel from launch to end
+  bool opened;         // the kernel is one that a view brought
+  SubjectText source;  // its text
 } WhyFrame;
 
 enum { WHY_SPOT_INST = SPOT_VIEW, WHY_SPOT_CLOCK };

@@ -6,6 +6,7 @@
 //    if  register banks free 52.6 (+9 %)   all loads hit L1 49.1 (+2 %)
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/str.h"
 #include "base/whole.h"
@@ -79,18 +80,21 @@ static void draw_head(Canvas *canvas, Rect row, const WhyFrame *frame) {
   const ClockAnswer *answer = frame->answer;
   int col = canvas_text(canvas, row, 0, 1, STYLE_HEADER, "WHY");
   if (!frame->loop) {
-    canvas_text(canvas, row, 0, col + 2, STYLE_WARN, "stand-in: no machine code was played");
+    canvas_text(
+        canvas, row, 0, col + 2, STYLE_WARN,
+        frame->opened ? "no machine code was played" : "stand-in: no machine code was played");
     return;
   }
   const SassLoop *loop = &frame->loop->loop;
-  col = canvas_printf(canvas, row, 0, col + 2, STYLE_TEXT, "loop %04x-%04x",
-                      loop->first * SASS_BYTES, loop->last * SASS_BYTES);
-  if (answer->n_loops > 1)
+  col = canvas_printf(canvas, row, 0, col + 2, STYLE_TEXT, "%s %04x-%04x",
+                      frame->whole ? "kernel" : "loop", loop->first * SASS_BYTES,
+                      loop->last * SASS_BYTES);
+  if (answer->n_loops > 1 && !frame->whole)
     col = canvas_printf(canvas, row, 0, col, STYLE_DIM, ", %d of %d", frame->loop_at + 1,
                         answer->n_loops);
   col = canvas_printf(canvas, row, 0, col, STYLE_DIM, "  %d instructions, %.3g warps a scheduler",
                       loop->last - loop->first + 1, clock_warps_a_scheduler(answer));
-  if (frame->loop->turns > 0)
+  if (frame->loop->turns > 0 && !frame->whole)
     col = canvas_printf(canvas, row, 0, col, STYLE_DIM, ", %.0f turns", frame->loop->turns);
   const char *origin = "machine code, played clock by clock";
   if (row.cols - utf8_columns(origin) > col + 3)
@@ -100,14 +104,15 @@ static void draw_head(Canvas *canvas, Rect row, const WhyFrame *frame) {
 static void draw_clocks(Canvas *canvas, Rect row, const WhyFrame *frame) {
   const ClockAnswer *answer = frame->answer;
   const ClockSpan *span = frame->loop ? &frame->loop->clocks : &answer->clocks;
+  if (frame->opened && !frame->loop) return;
+  const bool turn = frame->loop && !frame->whole;
   int col = canvas_printf(canvas, row, 0, 1, STYLE_TITLE, "%.0f clk", span->value);
-  col =
-      canvas_text(canvas, row, 0, col, STYLE_TEXT, frame->loop ? " a turn" : " from launch to end");
+  col = canvas_text(canvas, row, 0, col, STYLE_TEXT, turn ? " a turn" : " from launch to end");
   col = canvas_printf(canvas, row, 0, col, STYLE_DIM, ", %.0f to %.0f", span->low, span->high);
   col = draw_speed(canvas, row, col + 4, frame);
   char whole[64];
   snprintf(whole, sizeof whole, "%.0f clk from launch to end", answer->clocks.value);
-  if (frame->loop && row.cols - utf8_columns(whole) > col + 4)
+  if (turn && row.cols - utf8_columns(whole) > col + 4)
     canvas_text(canvas, row, 0, row.cols - utf8_columns(whole) - 1, STYLE_DIM, whole);
 }
 
@@ -154,12 +159,16 @@ static int draw_if(Canvas *canvas, Rect row, int col, const ClockAnswer *answer,
                    bool *has_unit) {
   const ClockIf *what = &answer->what_if[i];
   char text[96], figure[FMT_MAX];
+  const bool has_speed = answer->tflops > 0;
   if (what->why_not)
     snprintf(text, sizeof text, "%s: %s", clock_if_title(i), what->why_not);
   else if (what->clocks > 0)
     snprintf(text, sizeof text, "%s %s%s", clock_if_title(i),
-             fmt_figure(figure, answer->tflops * answer->clocks.value / what->clocks),
-             *has_unit ? "" : " TFLOP/s");
+             fmt_figure(figure, has_speed ? answer->tflops * answer->clocks.value / what->clocks
+                                          : what->clocks),
+             *has_unit   ? ""
+             : has_speed ? " TFLOP/s"
+                         : " clk");
   else
     return col;
   if (col + utf8_columns(text) + 8 > row.cols) return col;
@@ -207,6 +216,15 @@ static void draw_ifs(Canvas *canvas, Rect row, const WhyFrame *frame) {
   for (int i = 0; i < CLOCK_IFS; i++) col = draw_if(canvas, row, col, answer, i, &has_unit);
 }
 
+// A kernel's clocks that no instruction has, launch and memory, may be the most: they come behind
+// the issued ones then.
+static void put_rest_ahead(ClockPart *part, int n) {
+  if (n < 3 || !part[n - 1].is_rest || part[n - 1].clocks < part[1].clocks) return;
+  const ClockPart rest = part[n - 1];
+  memmove(part + 2, part + 1, sizeof *part * (size_t)(n - 2));
+  part[1] = rest;
+}
+
 int why_draw_total(Canvas *canvas, Rect in, const WhyFrame *frame) {
   enum { HEAD, CLOCKS, BAR, LEGEND, IFS, ROWS };
   Rect row[ROWS];
@@ -217,6 +235,7 @@ int why_draw_total(Canvas *canvas, Rect in, const WhyFrame *frame) {
   ClockPart part[CLOCK_PARTS_MAX];
   const ClockTurn *turn = &frame->loop->turn;
   const int n = clock_parts(frame->loop->clocks.value, turn->issued, turn->lost_to, part);
+  if (frame->whole) put_rest_ahead(part, n);
   draw_bar(canvas, row[BAR], part, n);
   draw_legend(canvas, row[LEGEND], part, n);
   draw_ifs(canvas, row[IFS], frame);

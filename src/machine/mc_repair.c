@@ -1,0 +1,326 @@
+// Candidates → the module with one instruction wrapped → a run.
+#include "machine/mc_repair.h"
+
+#include <string.h>
+
+#include "machine/mc_follow.h"
+
+enum {
+  SETTING_UP = 20000,  // lane instructions that a trial costs beside its own
+  NEAR = 48,           // instructions in front of one or behind it that are tried
+  GROUPS_MAX = 16,
+};
+
+// Registers behind each other that belong together.
+typedef struct Group {
+  PtxArg at;
+  int n;
+} Group;
+
+typedef struct Trial {
+  int pc;
+  bool writes;
+  PtxArg was, is;
+  int n;
+  PtxRun *run;        // the instruction's own
+  bool keeps_writes;  // it writes what it reads in another place
+} Trial;
+
+static _Thread_local const Trial *trial;
+
+// ---- the wrapped instruction --------------------------------------------------------------------
+
+typedef struct Rows {
+  uint64_t lanes[MC_REGISTERS_OF_ONE][PTX_LANES];
+} Rows;
+
+static bool is_pred(PtxArg reg) { return reg >= MC_FRAME_T; }
+
+static void take(PtxWarp *w, PtxArg from, int n, Rows *out) {
+  for (int k = 0; k < n; k++)
+    for (int l = 0; l < PTX_LANES; l++)
+      out->lanes[k][l] =
+          is_pred(from) ? w->frame_preds[from - MC_FRAME_T] >> l & 1 : mc_lanes(w, from + k)[l];
+}
+
+static void put(PtxWarp *w, PtxArg to, int n, uint32_t mask, const Rows *rows) {
+  for (int k = 0; k < n; k++) FOR_LANES(mask) {
+      if (!is_pred(to)) {
+        mc_lanes(w, to + k)[l] = rows->lanes[k][l];
+        continue;
+      }
+      uint32_t *bits = &w->frame_preds[to - MC_FRAME_T];
+      *bits = (*bits & ~(1u << l)) | (uint32_t)rows->lanes[k][l] << l;
+    }
+}
+
+static void run_wrapped(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  const Trial *t = trial;
+  const uint32_t lanes = i->machine->is_uniform ? ~0u : mask;
+  Rows before, other;
+  take(w, t->was, t->n, &before);
+  if (!t->writes) {
+    take(w, t->is, t->n, &other);
+    put(w, t->was, t->n, ~0u, &other);
+  }
+  t->run(m, w, i, mask);
+  if (t->writes && !w->again) {
+    take(w, t->was, t->n, &other);
+    put(w, t->was, t->n, lanes, &before);
+    put(w, t->is, t->n, lanes, &other);
+  }
+  if (!t->writes) put(w, t->was, t->n, w->again || !t->keeps_writes ? ~0u : ~lanes, &before);
+}
+
+// ---- a trial ------------------------------------------------------------------------------------
+
+typedef struct Search {
+  Arena *arena;
+  const PtxModule *module;
+  PtxModule patched;
+  McLeaves *leaves;
+  void *self;
+  McFlow flow;
+  int64_t lanes, lanes_most;
+  McRepair out;
+} Search;
+
+static bool is_over(const Search *s) { return s->out.found || s->lanes > s->lanes_most; }
+
+static bool writes_any(const PtxInst *inst, const Group *g) {
+  PtxArg regs[MC_FLOW_SOURCES];
+  for (int i = mc_flow_writes(inst, regs) - 1; i >= 0; i--)
+    if (regs[i] >= g->at && regs[i] < g->at + g->n) return true;
+  return false;
+}
+
+// Whether the module is right as it is patched now.
+static bool is_right(Search *s) {
+  int64_t lanes = 0;
+  const bool right = s->leaves(s->self, &s->patched, &lanes);
+  s->lanes += lanes + SETTING_UP;
+  s->out.tried++;
+  s->out.found = right;
+  return right;
+}
+
+static void attempt(Search *s, int pc, bool writes, const Group *g, PtxArg is) {
+  if (is_over(s) || is == g->at) return;
+  PtxInst *inst = &s->patched.code[pc];
+  const Trial now = {.pc = pc,
+                     .writes = writes,
+                     .was = g->at,
+                     .is = is,
+                     .n = g->n,
+                     .run = inst->run,
+                     .keeps_writes = writes_any(inst, g)};
+  trial = &now;
+  inst->run = run_wrapped;
+  const bool right = is_right(s);
+  inst->run = now.run;
+  trial = NULL;
+  if (!right) return;
+  s->out.kind = writes ? MC_REPAIR_RESULT : MC_REPAIR_SOURCE;
+  s->out.pc = pc;
+  s->out.was = g->at;
+  s->out.is = is;
+}
+
+// ---- the registers of an instruction ------------------------------------------------------------
+
+// Runs of neighbours become one group each.
+static int groups_of(const PtxInst *inst, bool writes, Group out[GROUPS_MAX]) {
+  PtxArg regs[MC_FLOW_SOURCES];
+  const int n = writes ? mc_flow_writes(inst, regs) : mc_flow_reads(inst, regs);
+  int groups = 0;
+  for (int i = 0; i < n; i++) {
+    Group *last = groups ? &out[groups - 1] : NULL;
+    const bool goes_on = last && !is_pred(regs[i]) && regs[i] == last->at + last->n &&
+                         last->n < MC_REGISTERS_OF_ONE && last->at % 2 == 0;
+    if (goes_on)
+      last->n++;
+    else if (groups < GROUPS_MAX)
+      out[groups++] = (Group){regs[i], 1};
+  }
+  return groups;
+}
+
+// R with R, UR with UR, P with P.
+static int kind_of(PtxArg reg) {
+  if (reg >= MC_FRAME_T + MC_FRAME_UP) return 3;
+  if (is_pred(reg)) return 2;
+  return reg >= MC_FRAME_UR;
+}
+
+// ---- what is tried ------------------------------------------------------------------------------
+
+// The result of an instruction belongs into a register that is read behind it.
+static void try_results(Search *s, int pc) {
+  Group g[GROUPS_MAX];
+  const int n = groups_of(&s->patched.code[pc], true, g);
+  for (int i = 0; i < n && !is_over(s); i++)
+    for (PtxArg reg = 0; reg < MC_FOLLOWED && !is_over(s); reg++)
+      if (kind_of(reg) == kind_of(g[i].at) && mc_flow_is_read(&s->flow, pc, reg))
+        attempt(s, pc, true, &g[i], reg);
+}
+
+// The same, into one of the registers that another instruction reads.
+static void try_result_for(Search *s, int pc, int reader) {
+  Group g[GROUPS_MAX], of[GROUPS_MAX];
+  const int n = groups_of(&s->patched.code[pc], true, g),
+            n_of = groups_of(&s->patched.code[reader], false, of);
+  for (int i = 0; i < n; i++)
+    for (int k = 0; k < n_of && !is_over(s); k++)
+      if (kind_of(of[k].at) == kind_of(g[i].at)) attempt(s, pc, true, &g[i], of[k].at);
+}
+
+// A source of an instruction is a register that another one wrote.
+static void try_source(Search *s, int pc, PtxArg reg) {
+  Group g[GROUPS_MAX];
+  const int n = groups_of(&s->patched.code[pc], false, g);
+  for (int i = 0; i < n && !is_over(s); i++)
+    if (kind_of(g[i].at) == kind_of(reg)) attempt(s, pc, false, &g[i], reg);
+}
+
+// A lost result: it went to the wrong register, another took its place, or nobody reads it who
+// should.
+static void try_lost(Search *s, int pc) {
+  const int to = s->flow.lost_to[pc];
+  Group g[GROUPS_MAX];
+  if (to >= 0) try_results(s, to);
+  try_results(s, pc);
+  const int n = groups_of(&s->patched.code[pc], true, g);
+  const int end = to > pc ? to : s->module->n_code - 1;
+  for (int at = pc + 1; at <= end && at <= pc + 2 * NEAR && !is_over(s); at++)
+    for (int i = 0; i < n; i++) try_source(s, at, g[i].at);
+}
+
+static void try_sources(Search *s, int pc) {
+  for (PtxArg reg = 0; reg < MC_FOLLOWED && !is_over(s); reg++)
+    if (mc_flow_is_read(&s->flow, pc, reg) || mc_flow_is_written(&s->flow, pc, NEAR, reg))
+      try_source(s, pc, reg);
+}
+
+static void try_near(Search *s, int pc) {
+  for (int at = pc - 1; at >= 0 && at >= pc - NEAR && !is_over(s); at--) try_result_for(s, at, pc);
+}
+
+// ---- guards -------------------------------------------------------------------------------------
+
+static void try_guard(Search *s, int pc, int pred, bool is_not) {
+  PtxInst *inst = &s->patched.code[pc];
+  const PtxInst as_it_is = *inst;
+  if (is_over(s) || (pred == inst->guard && is_not == inst->guard_not)) return;
+  inst->guard = pred;
+  inst->guard_not = is_not;
+  if (is_right(s)) {
+    s->out.kind = MC_REPAIR_GUARD;
+    s->out.pc = pc;
+    s->out.was = MC_FRAME_T + as_it_is.guard;
+    s->out.is = MC_FRAME_T + pred;
+    s->out.is_not = is_not;
+  }
+  *inst = as_it_is;
+}
+
+static bool has_guard(const Search *s, int pc) {
+  const int guard = s->module->code[pc].guard;
+  return guard >= 0 && guard != MC_PT && guard != MC_FRAME_UP + MC_PT;
+}
+
+// The opposite of each, then another predicate.
+static void try_guards(Search *s) {
+  for (int pc = 0; pc < s->module->n_code; pc++)
+    if (has_guard(s, pc))
+      try_guard(s, pc, s->module->code[pc].guard, !s->module->code[pc].guard_not);
+  for (int pc = 0; pc < s->module->n_code; pc++) {
+    const int first =
+        has_guard(s, pc) && s->module->code[pc].guard >= MC_FRAME_UP ? MC_FRAME_UP : 0;
+    for (int pred = first; has_guard(s, pc) && pred < first + MC_PT; pred++)
+      if (mc_flow_is_written(&s->flow, pc, pc, MC_FRAME_T + pred))
+        try_guard(s, pc, pred, s->module->code[pc].guard_not);
+  }
+}
+
+// Every instruction, those in front of the place from the nearest on, then those behind it.
+static void sweep(Search *s, int from) {
+  for (int i = 0; i < s->module->n_code && !is_over(s); i++) {
+    const int pc = i <= from ? from - i : i;
+    try_results(s, pc);
+    for (PtxArg reg = 0; reg < MC_FOLLOWED && !is_over(s); reg++)
+      if (mc_flow_is_read(&s->flow, pc, reg)) try_source(s, pc, reg);
+  }
+}
+
+// ---- the other way to say it --------------------------------------------------------------------
+
+static bool is_in(const PtxInst *inst, bool writes, PtxArg reg) {
+  PtxArg regs[MC_FLOW_SOURCES];
+  for (int i = (writes ? mc_flow_writes(inst, regs) : mc_flow_reads(inst, regs)) - 1; i >= 0; i--)
+    if (regs[i] == reg) return true;
+  return false;
+}
+
+// The reader of the register that is written instead, the writer of the one that is read instead,
+// or who made the guard.
+static int counterpart(const Search *s) {
+  const McRepair *r = &s->out;
+  const bool reads = r->kind == MC_REPAIR_RESULT;
+  const PtxArg reg = r->kind == MC_REPAIR_GUARD ? r->was : r->is;
+  const int step = reads ? 1 : -1;
+  for (int pc = r->pc + step; pc >= 0 && pc < s->module->n_code; pc += step)
+    if (is_in(&s->module->code[pc], !reads, reg)) return pc;
+  return MC_NOWHERE;
+}
+
+McRepair mc_repair(Arena *arena, const PtxModule *module, McLeaves *leaves, void *self,
+                   const int *hints, int n_hints, int64_t lanes) {
+  const int n = module->n_code;
+  Search s = {.arena = arena,
+              .module = module,
+              .patched = *module,
+              .leaves = leaves,
+              .self = self,
+              .lanes_most = lanes};
+  s.out = (McRepair){.pc = MC_NOWHERE, .or_pc = MC_NOWHERE};
+  s.flow = mc_flow(arena, module->code, n);
+  s.patched.code = ARENA_ARRAY(arena, PtxInst, n + 1);
+  memcpy(s.patched.code, module->code, sizeof *module->code * (size_t)n);
+  for (int pc = 0; pc < n && !is_over(&s); pc++)
+    if (s.flow.is_dead[pc]) try_lost(&s, pc);
+  for (int pc = 0; pc < n && !is_over(&s); pc++)
+    if (s.flow.is_unwritten[pc]) {
+      try_sources(&s, pc);
+      try_near(&s, pc);
+    }
+  for (int i = 0; i < n_hints && !is_over(&s); i++)
+    if (hints[i] >= 0 && hints[i] < n) try_near(&s, hints[i]);
+  for (int i = 0; i < n_hints && !is_over(&s); i++)
+    if (hints[i] >= 0 && hints[i] < n) try_sources(&s, hints[i]);
+  try_guards(&s);
+  sweep(&s, n_hints && hints[0] > 0 ? hints[0] : 0);
+  if (s.out.found) s.out.or_pc = counterpart(&s);
+  return s.out;
+}
+
+static const char *register_name(Arena *arena, PtxArg reg) {
+  static const struct {
+    PtxArg from;
+    const char *name;
+  } rows[] = {{MC_FRAME_T + MC_FRAME_UP, "UP"},
+              {MC_FRAME_T, "P"},
+              {MC_FRAME_B, "B"},
+              {MC_FRAME_UR, "UR"},
+              {MC_FRAME_R, "R"}};
+  size_t i = 0;
+  while (reg < rows[i].from) i++;
+  return arena_printf(arena, "%s%d", rows[i].name, reg - rows[i].from);
+}
+
+const char *mc_repair_text(Arena *arena, const McRepair *r) {
+  const char *was = register_name(arena, r->was), *is = register_name(arena, r->is);
+  if (r->kind == MC_REPAIR_GUARD)
+    return arena_printf(arena, "its guard should be @%s%s", r->is_not ? "!" : "", is);
+  return arena_printf(arena, "it should %s %s, not %s",
+                      r->kind == MC_REPAIR_RESULT ? "write" : "read", is, was);
+}

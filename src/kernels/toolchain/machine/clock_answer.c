@@ -81,6 +81,7 @@ static ClockSpan span_of(Arena *arena, const ClockLoop *in, double value) {
   ClockLoop far = *in;
   loaded.far_clocks = loaded.far_load_clocks;
   far.machine = &loaded;
+  far.only_clocks = true;
   const double high = clock_play(arena, &far).clocks, error = error_of(in->machine, model_error);
   return (ClockSpan){value, value * (1 - error), (high > value ? high : value) * (1 + error)};
 }

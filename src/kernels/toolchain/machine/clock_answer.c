@@ -586,7 +586,7 @@ void clock_answer_take(ClockAnswer *answer, const Model *model, const Estimate *
 
 ClockAnswer clock_answer_stand_in(const Model *model, const ClockAsk *ask) {
   ClockAnswer out = no_answer(NULL);
-  const Estimate estimate = estimate_of(NULL, model);
+  const Estimate estimate = estimate_of(ask->fits, model);
   out.stand_in = true;
   out.target = model->target;
   out.kernel = "";

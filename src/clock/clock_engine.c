@@ -322,7 +322,7 @@ static bool run_scheduler(Engine *e, int which) {
   int first = -1;
   empty_queue(e, s);
   order_warps(e, s, which);
-  // What holds the others is asked where somebody counts it.
+  // The reasons of the others are asked for where somebody counts them.
   const bool asks_all = e->counts || e->watch;
   for (int i = 0; i < s->n && (asks_all || first < 0); i++) {
     s->held[i] = hold(e, s, s->order[i]);

@@ -10,18 +10,20 @@ void clock_banks_begin(ClockBanks *banks) {
     for (int bank = 0; bank < CLOCK_BANKS; bank++) banks->warp[slot][bank] = -1;
 }
 
-static bool is_cached(const ClockBanks *banks, int warp, int slot, int number) {
-  const int bank = number % CLOCK_BANKS;
+static inline int bank_of(int number) { return (int)((unsigned)number % CLOCK_BANKS); }
+
+static inline bool is_cached(const ClockBanks *banks, int warp, int slot, int number) {
+  const int bank = bank_of(number);
   return banks->warp[slot][bank] == warp && banks->number[slot][bank] == number;
 }
 
-static bool is_repeated(const SassInst *inst, int slot) {
+static inline bool is_repeated(const SassInst *inst, int slot) {
   for (int before = 0; before < slot; before++)
     if (inst->read[before] == inst->read[slot]) return true;
   return false;
 }
 
-static bool is_read(const ClockBanks *banks, int warp, const SassInst *inst, int slot) {
+static inline bool is_read(const ClockBanks *banks, int warp, const SassInst *inst, int slot) {
   const int number = inst->read[slot];
   return number != SASS_NO_REGISTER && !is_repeated(inst, slot) &&
          !is_cached(banks, warp, slot, number);
@@ -29,24 +31,24 @@ static bool is_read(const ClockBanks *banks, int warp, const SassInst *inst, int
 
 // Registers of each bank that stand behind an operand: mma.sync reads four for A and C, two for B,
 // all as pairs of neighbours.
-static int registers_of(const SassInst *inst, int slot, int bank) {
+static int registers_of(int slot) {
   enum { B = 1 };
-  const int number = inst->read[slot];
-  if (inst->opcode->pipe != SASS_PIPE_TENSOR) return number % CLOCK_BANKS == bank;
   return slot == B ? 1 : 2;
 }
 
 void clock_banks_needs(const ClockBanks *banks, int warp, const SassInst *inst,
                        int need[CLOCK_BANKS]) {
+  const bool in_pairs = inst->opcode->pipe == SASS_PIPE_TENSOR;
   for (int bank = 0; bank < CLOCK_BANKS; bank++) need[bank] = 0;
   for (int slot = 0; slot < SASS_SLOTS; slot++) {
     if (!is_read(banks, warp, inst, slot)) continue;
-    for (int bank = 0; bank < CLOCK_BANKS; bank++) need[bank] += registers_of(inst, slot, bank);
+    if (!in_pairs) need[bank_of(inst->read[slot])]++;
+    for (int bank = 0; in_pairs && bank < CLOCK_BANKS; bank++) need[bank] += registers_of(slot);
   }
 }
 
 // The first `need` free clocks of a port; 0 where there are not enough. A need of 0 takes no clock.
-static bool find_clocks(uint64_t taken, int need, int window, uint64_t *clocks) {
+static inline bool find_clocks(uint64_t taken, int need, int window, uint64_t *clocks) {
   const int end = max_int(need, window);
   *clocks = 0;
   for (int i = 0; i < end && need > 0; i++)
@@ -61,7 +63,7 @@ void clock_banks_keep(ClockBanks *banks, int warp, const SassInst *inst) {
   for (int slot = 0; slot < SASS_SLOTS; slot++) {
     const int number = inst->read[slot];
     if (number == SASS_NO_REGISTER) continue;
-    const int bank = number % CLOCK_BANKS;
+    const int bank = bank_of(number);
     banks->warp[slot][bank] = inst->reuse >> slot & 1 ? warp : -1;
     banks->number[slot][bank] = number;
   }

@@ -38,15 +38,15 @@ static void fill_slots(Engine *e, int blocks) {
 
 // Charges the clocks that are passed over as the last one was.
 static void pass_over(Engine *e, int64_t to) {
-  const double n = (double)(to - e->now);
+  const double n = (double)(to - e->now) * e->weight;
   for (int k = 0; k < e->machine->schedulers; k++) {
     EngineScheduler *s = &e->scheduler[k];
     for (int i = 0; i < s->n; i++) {
       const int warp = s->order[i];
-      e->stalls[s->held[i]] += n;
-      e->stood[e->warp[warp].pc] += n;
+      const int at = e->warp[warp].pc * CLOCK_CAUSE_COUNT + (int)s->held[i];
+      e->spent[at] += n;
+      e->lost[at] += n / s->n;
       if (e->watch) engine_watch_clock(e, k, warp, e->warp[warp].pc, s->held[i], to - e->now);
-      e->lost[e->warp[warp].pc * CLOCK_CAUSE_COUNT + (int)s->held[i]] += n / s->n;
     }
   }
   e->now = to;
@@ -59,6 +59,13 @@ static double time_of(const Engine *e) {
   return (double)e->now + more;
 }
 
+// A clock between the first end and the last with all slots taken stands for those of the blocks
+// behind the played ones, too.
+static double weight_in_the_middle(const Engine *e, const Played *played) {
+  const int behind = e->in->blocks - played->blocks, later = played->blocks - e->slots;
+  return later > 0 ? 1 + (double)behind / later : 1;
+}
+
 static bool play(Engine *e, Played *played) {
   const bool *enough = e->watch ? &e->watch->ended : NULL;
   while (e->ended < played->blocks && e->now < CLOCKS_MAX && !(enough && *enough)) {
@@ -66,6 +73,7 @@ static bool play(Engine *e, Played *played) {
     const bool any = engine_clock(e);
     if (!(played->first > 0) && e->ended >= 1) played->first = time_of(e);
     if (!(played->full > 0) && e->ended > played->blocks - e->slots) played->full = time_of(e);
+    e->weight = played->first > 0 && !(played->full > 0) ? weight_in_the_middle(e, played) : 1;
     if (any || e->ended >= played->blocks) continue;
     const int64_t next = engine_next(e);
     if (next < 0) return false;
@@ -97,7 +105,7 @@ ClockStay clock_play_kernel(Arena *arena, const ClockKernel *in) {
   const double each = later > 0 ? (played.full - played.first) / later : played.end / played.blocks;
   const double clocks = played.end + behind * each;
   out.gave_up = false;
-  out.turn = engine_sum_up(arena, e, clocks, clocks / played.end);
+  out.turn = engine_sum_up(arena, e, clocks, 1);
   for (int i = 0; i < in->n_loops && i < CLOCK_MARKS_MAX; i++) {
     const ClockRounds *from = &e->rounds[i];
     out.rounds[i] = (ClockRounds){from->turns, from->turns > 0 ? from->clocks / from->turns : 0};

@@ -37,17 +37,47 @@ static bool queue_is_full(const Engine *e, const EngineScheduler *s) {
 // Instructions leave in their order.
 static void empty_queue(const Engine *e, EngineScheduler *s) {
   while (s->n_queued && s->leaves[s->oldest] <= e->now) {
+    s->n_far -= s->is_far[s->oldest];
     s->oldest = (s->oldest + 1) % CLOCK_QUEUE_MAX;
     s->n_queued--;
   }
 }
 
+// BAR.SYNC.DEFER_BLOCKING lets arithmetic of its warp go on: the warp stops at the first
+// instruction behind it that goes to memory, to a constant or elsewhere. (Samples of 14 kernels on
+// an H200, 31 barriers: reason `barrier` stands at the first LDS, LDSM, STL, LDC, SHFL, BRA, BSSY
+// or NOP, up to 127 FFMA and 65 HMMA behind the BAR, and at none of what is between.)
+static bool heeds_barrier(const SassInst *inst) {
+  switch (inst->opcode->pipe) {
+    case SASS_PIPE_FMA:
+    case SASS_PIPE_FMA_HEAVY:
+    case SASS_PIPE_ALU:
+    case SASS_PIPE_HALF:
+    case SASS_PIPE_TENSOR:
+      return false;
+    case SASS_PIPE_UNIFORM:
+      return inst->opcode->kind == SASS_KIND_LOAD;
+    default:
+      return true;
+  }
+}
+
+static bool is_at_barrier(const Engine *e, const EngineWarp *w, const SassInst *inst) {
+  return (w->waits || w->let_go > e->now) && heeds_barrier(inst);
+}
+
+// The scoreboard that a DEPBAR in front of the instruction waits for; -1: none. The DEPBAR itself
+// is issued at once: the profiler's samples stand at the instruction behind it.
+static int drains(const Engine *e, const EngineWarp *w) {
+  if (!w->drains) return -1;
+  const SassInst *before = &e->in->code->inst[w->before];
+  return w->open[before->scoreboard] > before->at_most ? before->scoreboard : -1;
+}
+
 // The scoreboard that the instruction waits for; -1: none.
-static int waits_for(const EngineWarp *w, const SassInst *inst) {
+static int waits_for(const Engine *e, const EngineWarp *w, const SassInst *inst) {
   const unsigned waits = inst->wait & w->is_open;
-  if (waits) return __builtin_ctz(waits);
-  const bool drains = inst->opcode->kind == SASS_KIND_DEPBAR && inst->scoreboard < SASS_SCOREBOARDS;
-  return drains && w->open[inst->scoreboard] > inst->at_most ? inst->scoreboard : -1;
+  return waits ? __builtin_ctz(waits) : drains(e, w);
 }
 
 // WARPGROUP.DEPBAR waits until at most its number of groups of wgmma are under way; a warp that has
@@ -60,10 +90,33 @@ static bool waits_for_groups(const Engine *e, const EngineWarp *w, const SassIns
   return under_way > at_most;
 }
 
+// The queue in front of the shared pipe and of L1 is full. Where accesses to L1 alone stand in it,
+// it is L1 that takes no more: of a load the profiler says so. (tf32/bt on an H200: 44,812 samples
+// of its first LDG are mio_throttle and 704 lg_throttle, for LDSM and STS fill the queue.)
+static ClockCause cause_of_queue(const EngineScheduler *s, const SassInst *inst) {
+  const bool far = inst->opcode->pipe == SASS_PIPE_FAR && s->n_far == s->n_queued;
+  return far ? CLOCK_LG : CLOCK_MIO;
+}
+
 // Whether so much waits to be written that no store is taken any more.
 static bool stores_are_full(const Engine *e, const SassInst *inst) {
   return inst->opcode->kind == SASS_KIND_STORE && inst->opcode->pipe == SASS_PIPE_FAR &&
-         e->store_free > (double)e->now + e->machine->store_queue_clocks;
+         !engine_is_local(inst) && e->store_free > (double)e->now + e->machine->store_queue_clocks;
+}
+
+// FFMA goes to the half of the FMA pipe that is free; IMAD has one of them alone, which it waits
+// for while FFMA are issued. (First IMAD of the loops of fp32/staging and launch_bounds, H200: 14
+// and 20 clocks of math_pipe_throttle.)
+static SassPipe pipe_of(const Engine *e, const EngineScheduler *s, const SassInst *inst) {
+  const SassPipe pipe = inst->opcode->pipe;
+  if (pipe != SASS_PIPE_FMA || s->pipe_free[SASS_PIPE_FMA] <= e->now) return pipe;
+  return SASS_PIPE_FMA_HEAVY;
+}
+
+// Each half takes two clocks for what both do in one.
+static int busy_clocks(const Engine *e, const SassInst *inst) {
+  const int clocks = engine_pipe_clocks(e->machine, inst);
+  return inst->opcode->pipe == SASS_PIPE_FMA ? 2 * clocks : clocks;
 }
 
 // The reason that holds the warp back, register banks aside; CLOCK_SELECTED: nothing does. The
@@ -71,17 +124,17 @@ static bool stores_are_full(const Engine *e, const SassInst *inst) {
 static ClockCause hold(const Engine *e, const EngineScheduler *s, int warp) {
   const EngineWarp *w = &e->warp[warp];
   const SassInst *inst = inst_of(e, warp);
-  if (w->waits) return CLOCK_BARRIER;
   if (w->coming > e->now) return CLOCK_NO_INSTRUCTION;
   if (w->ready > e->now) return CLOCK_WAIT;
-  const int scoreboard = waits_for(w, inst);
+  if (is_at_barrier(e, w, inst)) return CLOCK_BARRIER;
+  const int scoreboard = waits_for(e, w, inst);
   if (scoreboard >= 0) return w->reason[scoreboard];
   if (waits_for_groups(e, w, inst)) return CLOCK_BARRIER;
   if (inst->opcode->kind == SASS_KIND_EXIT && e->store_free > (double)e->now) return CLOCK_DRAIN;
   if (inst->opcode->pipe == SASS_PIPE_XU) return queue_is_full(e, s) ? CLOCK_MIO : CLOCK_SELECTED;
-  if (engine_is_queued(inst) && (queue_is_full(e, s) || stores_are_full(e, inst)))
-    return inst->opcode->pipe == SASS_PIPE_SHARED ? CLOCK_MIO : CLOCK_LG;
-  return s->pipe_free[inst->opcode->pipe] > e->now ? CLOCK_MATH_PIPE : CLOCK_SELECTED;
+  if (engine_is_queued(inst) && queue_is_full(e, s)) return cause_of_queue(s, inst);
+  if (stores_are_full(e, inst)) return CLOCK_LG;
+  return s->pipe_free[pipe_of(e, s, inst)] > e->now ? CLOCK_MATH_PIPE : CLOCK_SELECTED;
 }
 
 // ---- going on -----------------------------------------------------------------------------------
@@ -98,12 +151,15 @@ static void note_round(Engine *e, int warp, int loop) {
   }
   w->round[loop] = e->now;
   w->turns += loop == 0;
+  e->changes += loop == 0 && e->slowest >= 0;  // it may have run away
   if (e->watch) engine_watch_round(e, warp, loop);
 }
 
 void engine_note_slowest(Engine *e) {
+  if (e->slowest_noted == e->changes) return;
   e->slowest = e->warp[0].turns;
   for (int i = 1; i < e->n_warps; i++) e->slowest = min_int(e->slowest, e->warp[i].turns);
+  e->slowest_noted = e->changes;
 }
 
 static void end_warp(Engine *e, int warp) {
@@ -167,9 +223,10 @@ static void issue(Engine *e, EngineScheduler *s, int warp) {
   const SassInst *inst = inst_of(e, warp);
   w->ready = e->now + max_int(inst->stall, 1);
   engine_carry_out(e, s, warp);
-  s->pipe_free[inst->opcode->pipe] = e->now + engine_pipe_clocks(e->machine, inst);
-  s->pipe_user[inst->opcode->pipe] = w->before = w->pc;
-  if (e->counts) e->executed[w->pc]++;
+  const SassPipe pipe = pipe_of(e, s, inst);
+  s->pipe_free[pipe] = e->now + busy_clocks(e, inst);
+  s->pipe_user[pipe] = w->before = w->pc;
+  w->drains = inst->opcode->kind == SASS_KIND_DEPBAR && inst->scoreboard < SASS_SCOREBOARDS;
   s->last = warp;
   go_on(e, warp);
 }
@@ -184,9 +241,7 @@ static bool runs_away(const Engine *e, int warp) {
 // the slowest come behind all: a scheduler that prefers one would never come to the others.
 static void order_warps(const Engine *e, EngineScheduler *s, int which) {
   const int step = e->machine->schedulers, end = e->n_warps - 1 - which;
-  // Every clock may change the set of warps that have run away; no caller asks while a kernel is
-  // played.
-  if (e->slowest < 0 && s->ordered == e->changes && s->in_front == s->last) return;
+  if (s->ordered == e->changes && s->in_front == s->last) return;
   s->ordered = e->changes;
   s->in_front = s->last;
   s->n = 0;
@@ -198,9 +253,9 @@ static void order_warps(const Engine *e, EngineScheduler *s, int which) {
 }
 
 // The instruction that `inst`, where a warp stands, waits for; -1: none.
-static int find_blame(const EngineScheduler *s, const EngineWarp *w, const SassInst *inst,
-                      ClockCause cause) {
-  const int scoreboard = waits_for(w, inst);
+static int find_blame(const Engine *e, const EngineScheduler *s, const EngineWarp *w,
+                      const SassInst *inst, ClockCause cause) {
+  const int scoreboard = waits_for(e, w, inst);
   switch (cause) {
     case CLOCK_WAIT:
       return w->before;
@@ -226,8 +281,8 @@ static void charge_lost(Engine *e, const EngineScheduler *s) {
     if (s->held[i] == CLOCK_SELECTED) continue;
     const EngineWarp *w = &e->warp[s->order[i]];
     const int at = w->pc * CLOCK_CAUSE_COUNT + (int)s->held[i];
-    e->lost[at] += 1.0 / n;
-    e->blame[at] = find_blame(s, w, &e->in->code->inst[w->pc], s->held[i]);
+    e->lost[at] += e->weight / n;
+    e->blame[at] = find_blame(e, s, w, &e->in->code->inst[w->pc], s->held[i]);
   }
 }
 
@@ -240,21 +295,15 @@ static ClockCause cause_of(const EngineScheduler *s, int i, int chosen, bool is_
 }
 
 // Charges every warp for a clock in which `chosen` (-1: none) was issued.
-static void charge(Engine *e, const EngineScheduler *s, int chosen) {
-  bool is_held_up = false;
-  for (int i = 0; i < s->n; i++) is_held_up |= s->held[i] == CLOCK_DISPATCH;
+static void charge(Engine *e, const EngineScheduler *s, int chosen, bool is_held_up) {
   for (int i = 0; i < s->n; i++) {
     const ClockCause cause = cause_of(s, i, chosen, is_held_up);
-    e->stalls[cause]++;
-    if (cause != CLOCK_SELECTED && cause != CLOCK_NOT_SELECTED) e->stood[e->warp[s->order[i]].pc]++;
+    e->spent[e->warp[s->order[i]].pc * CLOCK_CAUSE_COUNT + (int)cause] += e->weight;
   }
-  e->issued += chosen >= 0;
   if (chosen < 0) charge_lost(e, s);
 }
 
-static void watch(Engine *e, const EngineScheduler *s, int which, int chosen) {
-  bool is_held_up = false;
-  for (int i = 0; i < s->n; i++) is_held_up |= s->held[i] == CLOCK_DISPATCH;
+static void watch(Engine *e, const EngineScheduler *s, int which, int chosen, bool is_held_up) {
   for (int i = 0; i < s->n; i++)
     engine_watch_clock(e, which, s->order[i], e->warp[s->order[i]].pc,
                        cause_of(s, i, chosen, is_held_up), 1);
@@ -273,17 +322,20 @@ static bool run_scheduler(Engine *e, int which) {
   int first = -1;
   empty_queue(e, s);
   order_warps(e, s, which);
-  for (int i = 0; i < s->n; i++) {
+  // The reasons of the others are asked for where somebody counts them.
+  const bool asks_all = e->counts || e->watch;
+  for (int i = 0; i < s->n && (asks_all || first < 0); i++) {
     s->held[i] = hold(e, s, s->order[i]);
     if (first < 0 && s->held[i] == CLOCK_SELECTED) first = i;
   }
   int chosen = first >= 0 ? s->order[first] : -1;
-  if (chosen >= 0 && !gives_operands(e, s, chosen)) {
+  const bool is_held_up = chosen >= 0 && !gives_operands(e, s, chosen);
+  if (is_held_up) {
     s->held[first] = CLOCK_DISPATCH;
     chosen = -1;
   }
-  if (e->counts) charge(e, s, chosen);
-  if (e->watch) watch(e, s, which, chosen);
+  if (e->counts) charge(e, s, chosen, is_held_up);
+  if (e->watch) watch(e, s, which, chosen, is_held_up);
   if (chosen >= 0) issue(e, s, chosen);
   clock_banks_tick(&s->banks);
   return first >= 0;
@@ -314,6 +366,7 @@ Engine *engine_new(Arena *arena, const ClockKernel *in) {
   e->n_warps = e->slots * in->warps;
   e->now = 1;
   e->slowest = -1;
+  e->weight = 1;
   e->due = ARENA_ARRAY(arena, EngineDue, ENGINE_DUE_MAX);
   e->wheel = ARENA_ARRAY(arena, int, ENGINE_WHEEL);
   e->landing = ARENA_ARRAY(arena, EngineLanding, ENGINE_LANDINGS);
@@ -325,13 +378,12 @@ Engine *engine_new(Arena *arena, const ClockKernel *in) {
     clock_banks_begin(&e->scheduler[i].banks);
   }
   e->loop_at = find_loops(arena, in);
+  e->spent = ARENA_ARRAY(arena, double, in->code->n *CLOCK_CAUSE_COUNT + 1);
   e->lost = ARENA_ARRAY(arena, double, in->code->n *CLOCK_CAUSE_COUNT + 1);
   e->blame = ARENA_ARRAY(arena, int, in->code->n *CLOCK_CAUSE_COUNT + 1);
   e->owed = ARENA_ARRAY(arena, double, in->code->n + 1);
   e->fetched = ARENA_ARRAY(arena, bool, in->code->n + 1);
   e->cold_owed = ARENA_ARRAY(arena, double, in->code->n + 1);
-  e->executed = ARENA_ARRAY(arena, double, in->code->n + 1);
-  e->stood = ARENA_ARRAY(arena, double, in->code->n + 1);
   return e;
 }
 
@@ -372,7 +424,8 @@ int64_t engine_next(const Engine *e) {
   for (int i = 0; i < e->n_warps; i++) {
     const EngineWarp *w = &e->warp[i];
     if (!w->lives) continue;
-    if (!w->waits && w->ready >= e->now) next = sooner(next, w->ready);
+    if (w->ready >= e->now) next = sooner(next, w->ready);
+    if (w->let_go >= e->now) next = sooner(next, w->let_go);
     for (int k = 0; k < w->n_groups; k++)
       if (w->group[k] >= e->now) next = sooner(next, w->group[k]);
   }
@@ -411,16 +464,19 @@ ClockTurn engine_sum_up(Arena *arena, const Engine *e, double clocks, double per
          *stood = ARENA_ARRAY(arena, double, n + 1);
   ClockCause *cause = ARENA_ARRAY(arena, ClockCause, n + 1);
   int *blame = ARENA_ARRAY(arena, int, n + 1);
-  for (int i = 0; i < CLOCK_CAUSE_COUNT && e->issued > 0; i++)
-    out.stalls[i] = e->stalls[i] / e->issued;
   double issued = 0;
   for (int i = 0; i < n; i++) {
-    const double weight = per * weight_of(e, i);
+    const double weight = per * weight_of(e, i), *row = e->spent + i * CLOCK_CAUSE_COUNT;
     sum_up_one(e, i, weight / e->machine->schedulers, &out, lost, cause, blame);
-    executed[i] = e->executed[i] * weight;
-    stood[i] = e->stood[i] * weight / e->machine->schedulers;
+    executed[i] = row[CLOCK_SELECTED] * weight;
     issued += executed[i];
+    for (int k = 0; k < CLOCK_CAUSE_COUNT; k++) {
+      out.stalls[k] += row[k] * weight;
+      if (k != CLOCK_SELECTED && k != CLOCK_NOT_SELECTED)
+        stood[i] += row[k] * weight / e->machine->schedulers;
+    }
   }
+  for (int k = 0; k < CLOCK_CAUSE_COUNT && issued > 0; k++) out.stalls[k] /= issued;
   out.issued = issued / e->machine->schedulers;
   out.executed = executed;
   out.lost = lost;

@@ -31,7 +31,10 @@ typedef struct EngineWarp {
   ClockCause reason[SASS_SCOREBOARDS];
   int opener[SASS_SCOREBOARDS];    // the instruction that opened it last
   int before;                      // the instruction that it issued last; -1: none
+  bool drains;                     // and that is a DEPBAR
   bool waits;                      // at a barrier
+  int barrier;                     // its number
+  int64_t let_go;                  // when the last barrier lets it go on
   double copied;                   // when its copies by cp.async so far have come
   int n_groups;                    // of wgmma that were committed and are under way
   int64_t group[8];                // when each is done
@@ -73,7 +76,8 @@ typedef struct EngineScheduler {
   int64_t pipe_free[SASS_PIPE_COUNT];
   int pipe_user[SASS_PIPE_COUNT];   // the instruction that keeps it busy; -1: none
   int64_t leaves[CLOCK_QUEUE_MAX];  // when the instructions in its queue leave it, a ring
-  int oldest, n_queued;
+  bool is_far[CLOCK_QUEUE_MAX];     // whether they go to L1
+  int oldest, n_queued, n_far;
   int64_t queue_free;  // the first clock at which another may leave
   int64_t unit_free;   // when MUFU and what else goes to the XU has been taken by it
   double group_free;   // when its tensor core has done what wgmma asked for
@@ -119,13 +123,13 @@ typedef struct Engine {
   int n_landings;
   int slowest;  // the fewest turns of any warp; -1: no caller asks
   bool counts;
-  int begun, ended;  // blocks
-  int changes;       // of the set of live warps
-  double issued, stalls[CLOCK_CAUSE_COUNT];
-  double *lost;  // [instruction][cause]: clocks in which a scheduler issued nothing
-  int *blame;    // [instruction][cause]: the instruction that was waited for, the last time
-  double *executed;
-  double *stood;  // [instruction]: clocks that warps stood there for a reason of their own
+  int begun, ended;   // blocks
+  int changes;        // of the set of live warps, or of their turns where a caller asks for them
+  int slowest_noted;  // as of which of them
+  double weight;      // of a clock that is played: how many it stands for
+  double *spent;      // [instruction][cause]: clocks of warps
+  double *lost;       // [instruction][cause]: clocks in which a scheduler issued nothing
+  int *blame;         // [instruction][cause]: the instruction that was waited for, the last time
   double more[CLOCK_WARPS_MAX];  // of each slot: clocks of turns that were left out
   double far_loads;              // so far that found nothing in L2
   double *owed;                  // of each load: executions that have to go to L2 still
@@ -143,7 +147,11 @@ typedef struct Engine {
 void engine_let_happen(Engine *e);
 // The instruction of the warp is carried out, but for the way that the warp goes on.
 void engine_carry_out(Engine *e, EngineScheduler *s, int warp);
-bool engine_is_queued(const SassInst *inst);
+// Whether it waits for the shared pipe, or for L1 behind it, in a queue.
+static inline bool engine_is_queued(const SassInst *inst) {
+  return inst->opcode->pipe == SASS_PIPE_SHARED || inst->opcode->pipe == SASS_PIPE_FAR;
+}
+bool engine_is_local(const SassInst *inst);  // of spilled values
 int engine_pipe_clocks(const ClockMachine *machine, const SassInst *inst);
 
 // ---- clock_engine.c -----------------------------------------------------------------------------

@@ -113,6 +113,7 @@ typedef struct ClockLoop {
   int blocks;                         // resident on the SM
   bool banks_are_free;                // what if no two operands met in a register bank
   bool loads_are_near;                // what if every load answered in the next clock
+  bool only_clocks;                   // the answer has its clocks and nothing else
 } ClockLoop;
 
 // `clocks` is the sum of `issued` and the clocks lost to each cause.

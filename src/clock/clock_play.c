@@ -109,17 +109,19 @@ ClockTurn clock_play(Arena *arena, const ClockLoop *in) {
   double before = 0;
   for (int i = 0; i < e->slots; i++) engine_begin_block(e, i, 0);
   for (e->slowest = 0; e->now < CLOCKS_MAX && e->slowest < TURNS && !e->ended;) {
-    if (!e->counts && e->slowest >= WARM) {
-      e->counts = true;
+    if (!from && e->slowest >= WARM) {
+      e->counts = !in->only_clocks;
       from = e->now;
       before = progress(e, &in->loop);
     }
     engine_clock(e);
     engine_note_slowest(e);
   }
-  if (!e->counts || e->slowest < TURNS) return (ClockTurn){0};
+  if (!from || e->slowest < TURNS) return (ClockTurn){0};
   const double turns = (progress(e, &in->loop) - before) / e->n_warps;
-  ClockTurn out = engine_sum_up(arena, e, (double)(e->now - from) / turns, 1 / turns);
+  const double clocks = (double)(e->now - from) / turns;
+  if (in->only_clocks) return (ClockTurn){.clocks = clocks};
+  ClockTurn out = engine_sum_up(arena, e, clocks, 1 / turns);
   for (int i = 0; i < in->code->n; i++) ((double *)(void *)out.executed)[i] /= e->n_warps;
   return out;
 }

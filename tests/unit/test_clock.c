@@ -223,7 +223,8 @@ END_TEST
 START_TEST(a_barrier_holds_a_block) {
   const ClockMachine machine = machine_of("clock/sm_90.json");
   SassInst inst[9];
-  for (int i = 0; i < 8; i++) inst[i] = plain(opcode(SASS_PIPE_FMA, SASS_KIND_PLAIN));
+  for (int i = 1; i < 8; i++) inst[i] = plain(opcode(SASS_PIPE_FMA, SASS_KIND_PLAIN));
+  inst[0] = plain(opcode(SASS_PIPE_CONTROL, SASS_KIND_PLAIN));
   inst[8] = plain(opcode(SASS_PIPE_CONTROL, SASS_KIND_BARRIER));
   const ClockTurn one = play(&machine, inst, 9, NULL, 8, 1),
                   two = play(&machine, inst, 9, NULL, 8, 2);
@@ -231,6 +232,24 @@ START_TEST(a_barrier_holds_a_block) {
   ck_assert_double_eq_tol(one.clocks, 2 * 9 + meeting, 4);
   ck_assert_double_lt(two.clocks, 1.5 * one.clocks);
   ck_assert_double_gt(one.stalls[CLOCK_BARRIER], 0.3);
+}
+END_TEST
+
+// Behind a barrier arithmetic goes on, and the warp stops at the first instruction of another kind.
+START_TEST(arithmetic_goes_on_behind_a_barrier) {
+  const ClockMachine machine = machine_of("clock/sm_90.json");
+  SassInst inst[9];
+  inst[0] = plain(opcode(SASS_PIPE_CONTROL, SASS_KIND_BARRIER));
+  for (int i = 1; i < 9; i++) inst[i] = plain(opcode(SASS_PIPE_FMA, SASS_KIND_PLAIN));
+  inst[6] = plain(opcode(SASS_PIPE_CONTROL, SASS_KIND_PLAIN));
+  const ClockTurn late = play(&machine, inst, 9, NULL, 8, 1);
+  ck_assert_int_eq((int)late.cause[6], (int)CLOCK_BARRIER);
+  for (int i = 1; i < 6; i++) ck_assert_int_ne((int)late.cause[i], (int)CLOCK_BARRIER);
+  inst[6] = inst[1];
+  inst[1] = plain(opcode(SASS_PIPE_CONTROL, SASS_KIND_PLAIN));
+  const ClockTurn at_once = play(&machine, inst, 9, NULL, 8, 1);
+  ck_assert_int_eq((int)at_once.cause[1], (int)CLOCK_BARRIER);
+  ck_assert_double_lt(late.clocks, at_once.clocks - 5);
 }
 END_TEST
 
@@ -466,6 +485,7 @@ Suite *suite_clock(void) {
   tcase_add_test(tcase, a_scheduler_issues_one_instruction_a_clock);
   tcase_add_test(tcase, wavefronts_share_one_pipe);
   tcase_add_test(tcase, a_barrier_holds_a_block);
+  tcase_add_test(tcase, arithmetic_goes_on_behind_a_barrier);
   tcase_add_test(tcase, loops_inside_turn_as_often_as_is_said);
   tcase_add_test(tcase, a_turn_is_watched_clock_by_clock);
   tcase_add_test(tcase, blocks_in_step_get_more_of_l2);

@@ -8,6 +8,7 @@
 #include "base/embed.h"
 #include "base/str.h"
 #include "cli_harness.h"
+#include "kernels/device/history/history.h"
 #include "kernels/toolchain/machine/clock_answer.h"
 #include "kernels/toolchain/machine/kernel_text.h"
 #include "sass/sass_line.h"
@@ -171,6 +172,36 @@ START_TEST(a_stand_in_says_so) {
   ck_assert_ptr_nonnull(strstr(run.out, "\"stand_in\":true"));
   ck_assert(json_is_null(json_object_get(root, "stalls")));
   ck_assert_int_eq(json_count(json_object_get(root, "loops")), 0);
+}
+END_TEST
+
+static double stand_in_tflops(const char *command) {
+  const CliRun run = cli_run(arena, command);
+  ck_assert_msg(run.status == 0 && strstr(run.out, "\"stand_in\":true"), "%s", run.err);
+  return number(json_object_get(cli_json(arena, &run), "kernel"), "tflops");
+}
+
+// What was fitted to the GPU at hand counts as in the explorer; what was fitted to another does
+// not.
+START_TEST(a_stand_in_goes_by_the_fits_of_the_gpu_at_hand) {
+  if (!cli_has_program()) return;
+  const char *why = arena_printf(arena, "why -k fp32/padded --json %s",
+                                 cli_fake_worker(arena, "NVIDIA H200", NULL, NULL));
+  const double before = stand_in_tflops(why);
+  Diags diags = diags_new(arena);
+  History *history = history_open(arena, NULL, &diags);
+  ck_assert_ptr_nonnull(history);
+  HistoryCalibration row = {
+      .gpu = "NVIDIA H100 80GB HBM3", .family = CALIBRATION_FAMILY_FMA, .fit = calibration_none()};
+  row.fit.factor[CALIBRATION_SHARED] = 4;
+  row.fit.n = 212;
+  row.fit.error = 0.157;
+  ck_assert(history_keep_calibration(history, &row, &diags));
+  ck_assert_double_eq(stand_in_tflops(why), before);
+  row.gpu = "NVIDIA H200";
+  ck_assert(history_keep_calibration(history, &row, &diags));
+  history_close(history);
+  ck_assert_double_lt(stand_in_tflops(why), 0.9 * before);
 }
 END_TEST
 
@@ -400,6 +431,7 @@ Suite *suite_why(void) {
   tcase_add_test(tcase, cold_caches_cost_clocks);
   tcase_add_test(tcase, loops_are_played_where_launches_cannot_be);
   tcase_add_test(tcase, a_stand_in_says_so);
+  tcase_add_test(tcase, a_stand_in_goes_by_the_fits_of_the_gpu_at_hand);
   tcase_add_test(tcase, samples_stand_beside);
   tcase_add_test(tcase, a_cubin_has_clocks_a_turn);
   tcase_add_test(tcase, a_launch_has_clocks);

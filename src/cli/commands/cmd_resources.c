@@ -104,7 +104,7 @@ static void print_text(const Compiled *c) {
   putchar('\n');
   print_fit(c->model, "model:");
   if (k) print_fit(model, "compiled:");
-  const Estimate estimate = cli_clock_estimate(c->model, c->answer);
+  const Estimate estimate = cli_clock_estimate(c->fits, c->model, c->answer);
   printf("expected speed: %s\n", cli_estimate_text(c->arena, &estimate));
   cli_print_traffic(c->arena, model);
   if (model->program->problem.split) print_sum_errors(c->arena, &model->schedule);
@@ -137,7 +137,7 @@ typedef struct ResourcesShown {
 static void print_json(const Compiled *c) {
   const int n = c->emission->n_kernels;
   ResourcesShown shown = {.c = c, .model = cli_compiled_model(c), .n_kernels = n};
-  shown.estimate = cli_clock_estimate(c->model, c->answer);
+  shown.estimate = cli_clock_estimate(c->fits, c->model, c->answer);
   shown.steps = cli_steps(c->arena, c->model);
   shown.is_split = c->model->program->problem.split != SPLIT_NONE;
   if (shown.is_split) shown.sums = sum_errors(c->arena, &c->model->schedule);

@@ -122,7 +122,8 @@ static bool take_samples(const WhyOptions *given, Why *why) {
 
 static void show_state(const Compiled *c) {
   const WhyOptions *given = (const WhyOptions *)(const void *)c->given;
-  const ClockAsk ask = {.mhz = given->mhz, .what_if = given->what_if, .cold = given->cold};
+  const ClockAsk ask = {
+      .mhz = given->mhz, .fits = c->fits, .what_if = given->what_if, .cold = given->cold};
   Why why = {.arena = c->arena, .compiled = c, .emission = c->emission, .what_if = given->what_if};
   const ClockAnswer answer = answer_state(c, &ask, &why.note);
   why.answer = &answer;

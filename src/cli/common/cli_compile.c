@@ -11,6 +11,7 @@
 
 #include "base/str.h"
 #include "cli/common/cli.h"
+#include "cli/common/cli_clock.h"
 #include "cli/common/cli_model.h"
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/toolchain/machine/machine_code.h"
@@ -81,6 +82,7 @@ int cli_compile_given(const CompileCommand *command, Arena *arena, const Compile
   if (!compiled.model) return cli_fail(diags);
   CliWorker *worker = cli_worker_open(arena, &given->worker, false, diags);
   if (!worker) return cli_fail(diags);
+  compiled.fits = cli_fits(worker, arena, compiled.model->target);
   int status = compile(command, &compiled, worker);
   cli_worker_close(worker);
   return status;

@@ -18,6 +18,7 @@ typedef struct Compiled {
   const Model *model;
   const Emission *emission;
   const WorkerAnswer *answer;
+  const Calibration *fits;  // that a stand-in goes by (cli_clock.h); NULL: none
 } Compiled;
 
 typedef struct CompileCommand {

@@ -108,10 +108,7 @@ void at_hand_take_fits(Session *session, const HistoryCalibration *rows, int n) 
                              ? device_target(&session->doc.targets, &session->background.device)
                              : NULL;
   if (!target || n == 0) return;
-  Calibration *fits = ARENA_ARRAY(session->app, Calibration, CALIBRATION_FAMILIES);
-  for (int i = 0; i < CALIBRATION_FAMILIES; i++) fits[i] = calibration_none();
-  for (int i = 0; i < n; i++)
-    if (str_equal(rows[i].gpu, session->background.device.name)) fits[rows[i].family] = rows[i].fit;
+  const Calibration *fits = history_fits(session->app, rows, n, session->background.device.name);
   if (session->background.fits && same_fits(fits, session->background.fits)) return;
   session->background.fits = fits;
   session->background.fits_target = target->id;

@@ -86,7 +86,7 @@ static void add_model(CliTiming *timing) {
   const Model *model = timing->model;
   row->rung = timing->rung;
   row->state = timing->record;
-  timing->estimate = cli_clock_estimate(model, timing->compile);
+  timing->estimate = cli_clock_estimate(NULL, model, timing->compile);
   row->predicted_tflops = timing->estimate.tflops;
   row->limit = model->traffic.limit;
   const CompileResult *cubin = timing->compile ? timing->compile->cubin : NULL;

@@ -94,6 +94,9 @@ bool history_keep_calibration(History *history, const HistoryCalibration *row, D
 // to another law than this program's is left out.
 int history_calibrations(History *history, Arena *arena, const char *gpu, HistoryCalibration *rows,
                          int max);
+// The fits of one GPU, one for each family, n = 0 where there is none.
+const Calibration *history_fits(Arena *arena, const HistoryCalibration *rows, int n,
+                                const char *gpu);
 
 // Says why the last question was not answered, or not wholly; NULL: it was. No call waits longer
 // than two seconds.

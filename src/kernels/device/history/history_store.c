@@ -431,3 +431,12 @@ int history_calibrations(History *history, Arena *arena, const char *gpu, Histor
   end(history, sqlite3_finalize(query));
   return n;
 }
+
+const Calibration *history_fits(Arena *arena, const HistoryCalibration *rows, int n,
+                                const char *gpu) {
+  Calibration *fits = ARENA_ARRAY(arena, Calibration, CALIBRATION_FAMILIES);
+  for (int i = 0; i < CALIBRATION_FAMILIES; i++) fits[i] = calibration_none();
+  for (int i = 0; i < n; i++)
+    if (strcmp(rows[i].gpu, gpu) == 0) fits[rows[i].family] = rows[i].fit;
+  return fits;
+}

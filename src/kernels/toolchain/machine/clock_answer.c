@@ -81,6 +81,7 @@ static ClockSpan span_of(Arena *arena, const ClockLoop *in, double value) {
   ClockLoop far = *in;
   loaded.far_clocks = loaded.far_load_clocks;
   far.machine = &loaded;
+  far.only_clocks = true;
   const double high = clock_play(arena, &far).clocks, error = error_of(in->machine, model_error);
   return (ClockSpan){value, value * (1 - error), (high > value ? high : value) * (1 + error)};
 }
@@ -588,7 +589,7 @@ void clock_answer_take(ClockAnswer *answer, const Model *model, const Estimate *
 
 ClockAnswer clock_answer_stand_in(const Model *model, const ClockAsk *ask) {
   ClockAnswer out = no_answer(NULL);
-  const Estimate estimate = estimate_of(NULL, model);
+  const Estimate estimate = estimate_of(ask->fits, model);
   out.stand_in = true;
   out.target = model->target;
   out.kernel = "";

@@ -60,8 +60,9 @@ typedef struct ClockLaunch {
 } ClockLaunch;
 
 typedef struct ClockAsk {
-  const char *kernel;  // NULL: the only one
-  double mhz;          // of the SM clock; 0: the GPU's boost clock
+  const char *kernel;       // NULL: the only one
+  double mhz;               // of the SM clock; 0: the GPU's boost clock
+  const Calibration *fits;  // that a stand-in goes by (estimate.h); NULL: none
   bool what_if, cold;
   bool window;  // a turn of the main loop, clock by clock
   // Told the answer as soon as the kernel was played, then after each what-if question; false: the

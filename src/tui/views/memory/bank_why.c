@@ -126,6 +126,13 @@ const char *bank_remedy(Arena *arena, const Session *session, const Site *site) 
                       plural_s(trial_wavefronts(best, site)));
 }
 
+const char *bank_says_in_brief(Arena *arena, const Session *session, const Site *site,
+                               const BankMap *map) {
+  const char *reason = bank_reason(arena, map, site->addr);
+  const char *remedy = reason ? bank_remedy(arena, session, site) : NULL;
+  return remedy ? arena_printf(arena, "%s %s", reason, remedy) : reason;
+}
+
 const char *bank_says(Arena *arena, const Session *session, const Site *site, const BankMap *map) {
   const char *reason = bank_reason(arena, map, site->addr);
   if (!reason) return NULL;

@@ -31,7 +31,13 @@
 #include "tui/views/memory/banks_view.h"
 
 enum { PICTURES = PANE_SLAB + 1 };  // of every access; ldmatrix has PANE_LINES before them
-enum { SPOT_SITE = SPOT_VIEW, LIST_ROWS_MAX = 9, OWN_LIST_ROWS = 4, SENTENCE_FROM = 15 };
+enum {
+  SPOT_SITE = SPOT_VIEW,
+  LIST_ROWS_MAX = 9,
+  OWN_LIST_ROWS = 4,
+  SENTENCE_FROM = 15,
+  WHOLE_FROM = 17
+};
 enum { BOTH_LISTS = 30 };  // rows from which the accesses to global memory stand below the others
 enum {
   NAME_COLS = 24,
@@ -49,6 +55,7 @@ typedef struct BanksSide {
 typedef struct BanksFrame {
   BanksSide then, now;
   const char *sentence;  // "matrix 1 of 4: …", the line of the source, or why it costs that
+  const char *brief;     // of an ldmatrix, where lines and sums need the rows; NULL elsewhere
 } BanksFrame;
 
 typedef struct BanksChosen {
@@ -99,9 +106,12 @@ static void banks_prepare(Session *session) {
   if (!site) return;
   prepare_side(&frame->now, session, &session->doc.now, site,
                session_map(session, session_at(session)));
-  if (picture_of(session, site) == PANE_LINES)
+  if (picture_of(session, site) == PANE_LINES) {
     frame->sentence = say_lines(session, frame, site);
-  else if (session->at.subject)
+    if (!session_compares(session))
+      frame->brief = bank_says_in_brief(session->frame, session, site,
+                                        session_map(session, session_at(session)));
+  } else if (session->at.subject)
     frame->sentence = session->at.subject->sentence;
   else if (!session_compares(session) && !session_global(session))
     frame->sentence =
@@ -389,8 +399,9 @@ static void draw_shared(Canvas *canvas, Rect in, const Session *session) {
   const BanksFrame *frame = session->prepared;
   const Site *site = session_site(session);
   const BankMap *map = site ? session_map(session, session_at(session)) : NULL;
-  if (frame->sentence && in.rows >= SENTENCE_FROM)
-    draw_sentence(canvas, &in, frame->sentence, session->at.subject != NULL);
+  const char *sentence = frame->brief && in.rows < WHOLE_FROM ? frame->brief : frame->sentence;
+  if (sentence && in.rows >= SENTENCE_FROM)
+    draw_sentence(canvas, &in, sentence, session->at.subject != NULL);
   rect_take_left(&in, 1);
   if (!session_compares(session)) {
     draw_side(canvas, in, session, site, map, &frame->now, NULL, STYLE_TEXT);

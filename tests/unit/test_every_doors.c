@@ -60,6 +60,9 @@ static const char *const mistakes[][2] = {
     {"open tests/data/orders/ring_sound.ptx --launch grid=0,block=160", "\"0\" is not a block"},
     {"open tests/data/orders/ring_sound.ptx --detail", "--every-order goes without"},
     {"open tests/data/orders/ring_sound.ptx --fail-above 3", "--every-order goes without"},
+    {"open tests/data/orders/ring_sound.ptx --blocks all", "--every-order goes without"},
+    {"open tests/data/orders/ring_sound.ptx --machine", "--every-order goes without"},
+    {"open tests/data/orders/ring_sound.ptx --predict", "--every-order goes without"},
 };
 
 START_TEST(a_mistake_is_no_verdict) {

@@ -343,6 +343,8 @@ static bool goes_together(const OpenOptions *given, Diags *diags) {
                      given->fail_above.count),
        "--every-order goes without --against, --markdown, --detail, --compare, --ncu and "
        "--fail-above"},
+      {r->orders && (r->blocks || r->dumps.count || r->predict || r->machine),
+       "--every-order goes without --blocks, --dump, --predict and --machine"},
       {r->reduce && !r->against, "--reduce needs --against machine"},
       {r->machine && r->against, "--against runs the PTX beside machine code: leave out --machine"},
   };

@@ -354,9 +354,11 @@ static void draw_card(Canvas *canvas, Rect in, const OwnFrame *frame) {
     card_verdict(&map.count, verdict, &style);
     if (map.count.known) col = canvas_printf(canvas, row, 0, col + 1, style, "%s", verdict);
   }
+  const char *cost = worst_text(site, worst);
   col = canvas_printf(canvas, row, 0, col + 1, STYLE_DIM,
-                      "%sworst of %" PRId64 " runs: %s wavefronts  ", moved ? "before: " : "",
-                      site->executions, worst_text(site, worst));
+                      "%sworst of %" PRId64 " run%s: %s wavefront%s  ", moved ? "before: " : "",
+                      site->executions, plural_s(site->executions), cost,
+                      str_equal(cost, "1") ? "" : "s");
   draw_chain(canvas, row, col, frame, &site->chain);
   rect_take_top(&in, draw_formula(canvas, in, frame, site));
   if (!site->recorded.op || !map.count.known) {

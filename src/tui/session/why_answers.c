@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "base/die.h"
 #include "base/team.h"
 #include "base/whole.h"
 #include "kernels/toolchain/emit_plan.h"
@@ -73,7 +74,7 @@ static void play(void *context, int item) {
 
 WhyAnswers *why_answers_new(void) {
   WhyAnswers *answers = calloc(1, sizeof *answers);
-  if (!answers) return NULL;
+  if (!answers) die("out of memory for the answers of the clock");
   answers->team = team_new(2);
   answers->running = -1;
   return answers;

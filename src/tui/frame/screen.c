@@ -137,19 +137,16 @@ static int draw_tab(Canvas *canvas, Rect row, int col, const Session *session, i
   return col;
 }
 
-static bool has_tab(const Session *session, int view) {
-  const ViewBody *body = view_table[view].body;
-  return view == session->at.view || !body->present || body->present(session);
-}
-
 static int title_cols(int view) { return 1 + utf8_columns(view_table[view].title); }
 
-// The shortest title that is not written yet, help's after all others; -1: none is left.
-static int next_title(const Session *session, const bool titled[SESSION_VIEWS_MAX]) {
-  int next = -1;
+// A title that is not written yet: that of the lessons, where a beginner begins, then the shortest,
+// of equal ones the later, whose key is no digit; help's after all others. -1: none is left.
+static int next_title(const bool titled[SESSION_VIEWS_MAX]) {
+  int next = view_find("lesson");
+  if (!titled[next]) return next;
+  next = -1;
   for (int i = 0; i < view_count - 1; i++)
-    if (has_tab(session, i) && !titled[i] && (next < 0 || title_cols(i) < title_cols(next)))
-      next = i;
+    if (!titled[i] && (next < 0 || title_cols(i) <= title_cols(next))) next = i;
   return next < 0 && !titled[view_count - 1] ? view_count - 1 : next;
 }
 
@@ -157,7 +154,7 @@ static int next_title(const Session *session, const bool titled[SESSION_VIEWS_MA
 // the columns that are left.
 static int choose_titles(const Session *session, int cols, bool titled[SESSION_VIEWS_MAX]) {
   for (int next = session->at.view; next >= 0 && title_cols(next) <= cols;
-       next = next_title(session, titled)) {
+       next = next_title(titled)) {
     titled[next] = true;
     cols -= title_cols(next);
   }
@@ -169,14 +166,12 @@ static int choose_titles(const Session *session, int cols, bool titled[SESSION_V
 static void draw_tabs(Canvas *canvas, Rect row, const Session *session) {
   enum { NAME_COLS = 10 };
   bool titled[SESSION_VIEWS_MAX] = {false};
-  const int help = view_count - 1;
-  int n = 0, col = 1;
-  for (int i = 0; i < view_count; i++) n += has_tab(session, i);
+  const int n = view_count, help = n - 1;
+  int col = 1;
   int left = choose_titles(session, row.cols - 2 * n, titled);
   int gap = left > n - 1 ? 2 : 1;
   if (left > n - 1 + NAME_COLS) col = canvas_text(canvas, row, 0, 1, STYLE_TITLE, "gemmview") + 2;
-  for (int i = 0; i < help; i++)
-    if (has_tab(session, i)) col = draw_tab(canvas, row, col, session, i, titled[i]) + gap;
+  for (int i = 0; i < help; i++) col = draw_tab(canvas, row, col, session, i, titled[i]) + gap;
   int help_cols = 1 + (titled[help] ? title_cols(help) : 0) + (left > 0);
   draw_tab(canvas, row, row.cols - help_cols, session, help, titled[help]);
 }

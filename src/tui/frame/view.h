@@ -75,8 +75,6 @@ typedef struct ViewBody {
   // left. NULL: there is never any.
   bool (*idle)(Session *session);
   ViewWait (*waits)(const Session *session);
-  // Whether the view has a tab now; NULL: always. Its key leads to it either way.
-  bool (*present)(const Session *session);
   // The line below the tabs in place of the schedule; NULL: the schedule.
   const char *(*standing)(const Session *session);
   // The kernel that the view brings along, in session->frame; NULL: none now. NULL function: never.

@@ -25,6 +25,7 @@ enum { SETS_MAX = 8 };
 typedef struct ChipWalk {
   const Program *program;
   OnChip *out;
+  bool barriers_alone;
 } ChipWalk;
 
 // ---- mbarriers ----------------------------------------------------------------------------------
@@ -230,11 +231,11 @@ static void note_op(void *context, const ClusterVisit *v) {
   ChipWalk *w = context;
   const Op *op = &v->stmt->op;
   const Buffer *dst = op->dst.buffer, *at = op->src2.buffer;
-  note_tensor(w, v);
+  if (!w->barriers_alone) note_tensor(w, v);
   if (dst && dst->space == SPACE_BARRIER) note_barrier(w, v);
   if (!op_moves_box(op->kind) || !at || at->space != SPACE_BARRIER) return;
   note_signal(w, v, at, op->box[0] * op->box[1] * dtype_bytes(dst->type));
-  note_slice(w, v);
+  if (!w->barriers_alone) note_slice(w, v);
 }
 
 static void note_reader(void *context, const ClusterVisit *v) {
@@ -250,6 +251,7 @@ static void walk(Arena *arena, ChipWalk *w) {
                                          .counts = is_of_interest,
                                          .slabs = CHIP_FIRST_SLABS};
   cluster_walk(arena, w->program, &all, w);
+  if (w->barriers_alone) return;
   cluster_walk(arena, w->program, &readers, w);
 }
 
@@ -307,19 +309,31 @@ static void weigh(OnChip *chip, DType type) {
                              fetched_rows(chip, &rank->slice[ATOM_B]));
 }
 
+static OnChip *new_chip(Arena *arena, const Launch *launch) {
+  OnChip *chip = ARENA_NEW(arena, OnChip);
+  chip->n_ranks = launch->cluster;
+  chip->n_warps = launch_block_warps(launch);
+  for (int i = 0; i < CHIP_FIRST_SLABS; i++) chip->turn[i] = (ChipTurn){-1, -1, -1};
+  return chip;
+}
+
+const OnChip *on_chip_barriers(Arena *arena, const Model *model) {
+  const Launch launch = kernel_launch(program_main(model->program));
+  OnChip *chip = new_chip(arena, &launch);
+  walk(arena, &(ChipWalk){model->program, chip, true});
+  return chip;
+}
+
 const OnChip *on_chip(Arena *arena, const Model *model) {
   const Program *program = model->program;
   if (program->n_products != 1) return NULL;
   const Product *product = program_product(program);
-  OnChip *chip = ARENA_NEW(arena, OnChip);
   const Launch launch = kernel_launch(program_main(program));
+  OnChip *chip = new_chip(arena, &launch);
   chip->tile_m = axis_tile(product->axis[AXIS_M]);
   chip->tile_n = axis_tile(product->axis[AXIS_N]);
   chip->tile_k = axis_tile(product->axis[AXIS_K]);
-  chip->n_ranks = launch.cluster;
-  chip->n_warps = launch_block_warps(&launch);
-  for (int i = 0; i < CHIP_FIRST_SLABS; i++) chip->turn[i] = (ChipTurn){-1, -1, -1};
-  walk(arena, &(ChipWalk){program, chip});
+  walk(arena, &(ChipWalk){program, chip, false});
   place_tiles(arena, program, &launch, chip);
   weigh(chip, problem_operand_type(&program->problem));
   return chip;

@@ -90,3 +90,5 @@ typedef struct OnChip {
 
 // NULL: the program has no one product of two matrices.
 const OnChip *on_chip(Arena *arena, const Model *model);
+// The mbarriers, CTAs and warps alone, of any program: attention has two products and nine of them.
+const OnChip *on_chip_barriers(Arena *arena, const Model *model);

@@ -11,7 +11,8 @@
 // The subject of one side of A|B, or of all of the screen.
 typedef struct ChipSide {
   const Model *model;
-  const OnChip *chip;  // NULL: several products, of which no one CTA has a tile
+  const OnChip *chip;      // NULL: several products, of which no one CTA has a tile
+  const OnChip *barriers;  // the same, or the mbarriers alone
   SmemBudget budget;
 } ChipSide;
 

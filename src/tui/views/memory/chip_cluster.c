@@ -9,6 +9,8 @@
 #include "base/whole.h"
 #include "model/ir/buffer.h"
 #include "model/ir/op.h"
+#include "model/ir/program.h"
+#include "model/ir/rewrite.h"
 #include "model/ir/stmt.h"
 #include "tui/canvas/fmt.h"
 #include "tui/views/memory/chip.h"
@@ -242,17 +244,35 @@ static void draw_words(Canvas *canvas, Rect in, const OnChip *chip) {
 int chip_cluster_rows(const ChipSide *side) {
   const OnChip *chip = side->chip;
   int n = 0;
-  if (!chip) return 2;
+  if (!chip) return 3;
   for (int i = 0; i < ROWS; i++) n += is_said(chip, &rows[i]);
   return 2 + map_rows(chip) + n + 2;
+}
+
+// Attention: a CTA keeps its rows of Q, and the slabs of K and V go by.
+static void say_attention(Canvas *canvas, Rect in, const Program *program) {
+  char text[200];
+  const Product *last = program_product(program);
+  if (program->n_kernels > 1)
+    snprintf(text, sizeof text,
+             "%d kernels, one after the other. They hand the scores and the weights on in global "
+             "memory.",
+             program->n_kernels);
+  else
+    snprintf(text, sizeof text,
+             "A CTA keeps %d queries and goes through the keys of its head, %d at a time. No CTA "
+             "fetches for another.",
+             (int)axis_tile(last->axis[AXIS_M]), (int)axis_tile(last->axis[AXIS_K]));
+  rect_take_left(&in, 1);
+  canvas_wrap(canvas, in, STYLE_NOTE, text);
 }
 
 void chip_draw_cluster(Canvas *canvas, Rect in, const ChipSide *side) {
   const OnChip *chip = side->chip;
   Rect title = rect_take_top(&in, 1);
   if (!chip) {
-    canvas_text(canvas, title, 0, 1, STYLE_TITLE, "CTAS");
-    canvas_text(canvas, in, 0, 1, STYLE_DIM, "of one product alone");
+    canvas_text(canvas, title, 0, 1, STYLE_TITLE, "ONE CTA");
+    say_attention(canvas, in, side->model->program);
     return;
   }
   if (chip->n_ranks == 1)

@@ -165,7 +165,7 @@ void chip_draw_shared(Canvas *canvas, Rect in, const ChipSide *side) {
   const SmemBudget *budget = &side->budget;
   draw_shared_title(canvas, rect_take_top(&in, 1), budget);
   if (budget->n == 0) {
-    canvas_text(canvas, in, 0, 1, STYLE_DIM, "none: A and B come from global memory");
+    canvas_text(canvas, in, 0, 1, STYLE_DIM, "none: the operands come from global memory");
     return;
   }
   draw_bar(canvas, rect_take_top(&in, 1), budget);
@@ -313,23 +313,22 @@ static bool has_empty(const OnChip *chip) {
 }
 
 int chip_barriers_rows(const ChipSide *side) {
-  if (!side->chip || !side->chip->n_barriers) return 2;
-  return 2 + side->chip->n_barriers + (has_empty(side->chip) ? 8 : 0);
+  if (!side->barriers->n_barriers) return 2;
+  return 2 + side->barriers->n_barriers + (has_empty(side->barriers) ? 8 : 0);
 }
 
 // The mbarriers, each on its line.
 int chip_barriers_least(const ChipSide *side) {
-  if (!side->chip || !side->chip->n_barriers) return 2;
-  return 1 + side->chip->n_barriers;
+  if (!side->barriers->n_barriers) return 2;
+  return 1 + side->barriers->n_barriers;
 }
 
 void chip_draw_barriers(Canvas *canvas, Rect in, const ChipSide *side) {
-  const OnChip *chip = side->chip;
+  const OnChip *chip = side->barriers;
   Rect title = rect_take_top(&in, 1);
   canvas_text(canvas, title, 0, 1, STYLE_TITLE, "MBARRIERS");
-  if (!chip || !chip->n_barriers) {
-    canvas_text(canvas, in, 0, 1, STYLE_DIM,
-                chip ? "none: threads meet at barriers" : "of one product alone");
+  if (!chip->n_barriers) {
+    canvas_text(canvas, in, 0, 1, STYLE_DIM, "none: threads meet at barriers");
     return;
   }
   const BarrierColumns at = columns_of(in);

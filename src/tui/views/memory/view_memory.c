@@ -7,8 +7,6 @@
 #include "base/nearest.h"
 #include "base/str.h"
 #include "base/whole.h"
-#include "model/ir/launch.h"
-#include "model/ir/program.h"
 #include "tui/frame/view.h"
 #include "tui/views/memory/chip.h"
 
@@ -30,7 +28,9 @@ typedef struct MemoryFrame {
 
 static ChipSide side_of(Arena *arena, const Picture *picture) {
   const Model *model = picture->model;
-  return (ChipSide){model, on_chip(arena, model), smem_budget(model->program, model->target)};
+  const OnChip *chip = on_chip(arena, model);
+  return (ChipSide){model, chip, chip ? chip : on_chip_barriers(arena, model),
+                    smem_budget(model->program, model->target)};
 }
 
 static void memory_prepare(Session *session) {
@@ -118,12 +118,6 @@ static const char *memory_line(const Session *session, int i) {
 static int memory_at(const Session *session) { return chosen_of(session)->picture; }
 static void memory_go(Session *session, int i) { chosen_of(session)->picture = i; }
 
-// Others have a bar here and little more: its key leads to it.
-static bool memory_present(const Session *session) {
-  const Program *program = session_model(session)->program;
-  return program_buffer(program, ROLE_SUMS) || kernel_launch(program_main(program)).cluster > 1;
-}
-
 static const Action actions[] = {
     {"picture", "v", "picture", NULL,
      "the next picture: shared memory, mbarriers, tensor memory, the cluster; or picture NAME",
@@ -141,7 +135,6 @@ const ViewBody memory_view = {
     .line = memory_line,
     .at = memory_at,
     .go = memory_go,
-    .present = memory_present,
     .actions = actions,
     .n_actions = sizeof actions / sizeof *actions,
 };

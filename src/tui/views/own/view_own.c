@@ -127,8 +127,6 @@ static ViewWait own_waits(const Session *session) {
   return opened_run_watches(run) ? VIEW_WATCHES : VIEW_WAITS_NOT;
 }
 
-static bool own_present(const Session *session) { return opened_run_given(own_work(session)->run); }
-
 static void run_again(Session *session, const char *argument) {
   (void)argument;
   OwnWork *work = own_work(session);
@@ -527,7 +525,6 @@ const ViewBody own_view = {
     .command = own_command,
     .poll = own_poll,
     .waits = own_waits,
-    .present = own_present,
     .subject = own_subject,
     .standing = own_standing,
     .hint = own_hint,

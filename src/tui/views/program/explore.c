@@ -21,13 +21,15 @@
 
 enum {
   KNOB_COLS = 15,
+  KNOB_COLS_NAMED = 21,  // the longest name, ATOMIC_FREE_SPLITK, with a digit
   KNOB_COLS_WIDE = 26,
+  NAMED = 50,
   WIDE = 60,
   LISTING = 100,
   ROWS_MAX = 320,
   CLASS_ATOM = 4,
   CLASSES = 5,
-  NAME_MAX_COLS = 10
+  NAME_MIN_COLS = 4
 };
 
 // The rows of the nest that share their knobs.
@@ -37,14 +39,6 @@ static int class_of(NestGroup group) {
       [NEST_THREAD] = 1,  [NEST_REGISTER] = 2,      [NEST_SERIAL] = 3,
       [NEST_STAGE] = 3,   [NEST_ATOM] = CLASS_ATOM, [NEST_GROUP_COUNT] = -1};
   return classes[group];
-}
-
-// "PIPELINE": the name, or the first alias when the name leaves no room for a digit.
-static const char *knob_name(Arena *arena, const Knob *knob) {
-  if (strlen(knob->name) + 2 < KNOB_COLS) return knob->name;
-  size_t n = strcspn(knob->aliases, " ");
-  if (n > 0 && n <= NAME_MAX_COLS) return arena_strndup(arena, knob->aliases, n);
-  return arena_printf(arena, "%.9s…", knob->name);
 }
 
 typedef struct Layout {
@@ -57,20 +51,30 @@ typedef struct Layout {
   bool seated[KNOB_COUNT];  // a row of the nest is kept for it
 } Layout;
 
-// "ATOM_KIND mma_m16n8k16_f16" in fewer columns: "ATOM m16n8k16_f16", else without
-// the name, else without the type behind the shape, else cut.
-static const char *shorten(const Layout *layout, const Knob *knob, const char *value) {
-  int cols = layout->explore->knob_cols;
-  size_t alias = strcspn(knob->aliases, " ");
-  const char *tail = knob->type == KNOB_TYPE_ATOM ? strchr(value, '_') : NULL;
-  const char *text =
-      arena_printf(layout->arena, "%.*s %s", (int)alias, knob->aliases, tail ? tail + 1 : value);
-  if (!alias) text = arena_printf(layout->arena, "%s %s", knob->name, value);
-  if (utf8_columns(text) >= cols && tail) text = tail + 1;
-  if (utf8_columns(text) >= cols && tail && strrchr(text, '_'))
+// "ATOM m16n8k16_f16" for "ATOM_KIND mma_m16n8k16_f16" in fewer columns, else without the name, else
+// without the type behind the shape; NULL: it does not fit either.
+static const char *shorten_atom(const Layout *layout, const Knob *knob, const char *value) {
+  const int cols = layout->explore->knob_cols;
+  const char *shape = strchr(value, '_');
+  if (!shape++) return NULL;
+  const size_t alias = strcspn(knob->aliases, " ");
+  const char *text = arena_printf(layout->arena, "%.*s %s", (int)alias, knob->aliases, shape);
+  if (utf8_columns(text) >= cols) text = shape;
+  if (utf8_columns(text) >= cols && strrchr(text, '_'))
     text = arena_printf(layout->arena, "%.*s", (int)(strrchr(text, '_') - text), text);
-  if (utf8_columns(text) < cols) return text;
-  return arena_printf(layout->arena, "%.*s…", (int)utf8_fit(text, cols - 2), text);
+  return utf8_columns(text) < cols ? text : NULL;
+}
+
+// "PIPELINE_ST… 1" for "PIPELINE_STAGES 1": the name is cut and the value is whole. The title and
+// the line of the knob in hand have the whole name. A value that leaves no room for a name is cut.
+static const char *shorten(const Layout *layout, const Knob *knob, const char *value) {
+  const int room = layout->explore->knob_cols - 1, left = room - utf8_columns(value) - 2;
+  const char *atom = knob->type == KNOB_TYPE_ATOM ? shorten_atom(layout, knob, value) : NULL;
+  if (atom) return atom;
+  if (left >= NAME_MIN_COLS)
+    return arena_printf(layout->arena, "%.*s… %s", left, knob->name, value);
+  const char *text = arena_printf(layout->arena, "%s %s", knob->name, value);
+  return arena_printf(layout->arena, "%.*s…", (int)utf8_fit(text, room - 1), text);
 }
 
 // "2", or "(2)" where it follows by auto.
@@ -84,10 +88,8 @@ static void write_texts(Layout *layout) {
   knobs_shown(layout->session, layout->shown);
   for (int i = 0; i < KNOB_COUNT; i++) {
     const Knob *knob = &knob_table[i];
-    bool wide = layout->explore->knob_cols > KNOB_COLS;
-    const char *name = wide ? knob->name : knob_name(layout->arena, knob);
     const char *value = value_text(layout, (KnobId)i);
-    layout->text[i] = arena_printf(layout->arena, "%s %s", name, value);
+    layout->text[i] = arena_printf(layout->arena, "%s %s", knob->name, value);
     if (utf8_columns(layout->text[i]) >= layout->explore->knob_cols)
       layout->text[i] = shorten(layout, knob, value);
     layout->placed[i] = !layout->shown[i];
@@ -290,7 +292,9 @@ Explore *explore_layout(Arena *arena, const Session *session, int cols) {
   Explore *explore = ARENA_NEW(arena, Explore);
   explore->row = ARENA_ARRAY(arena, ExploreRow, ROWS_MAX);
   explore->cell = ARENA_ARRAY(arena, KnobCell, KNOB_COUNT);
-  explore->knob_cols = cols >= WIDE ? KNOB_COLS_WIDE : KNOB_COLS;
+  explore->knob_cols = cols >= WIDE    ? KNOB_COLS_WIDE
+                       : cols >= NAMED ? KNOB_COLS_NAMED
+                                       : KNOB_COLS;
   explore->knob_col = cols > explore->knob_cols ? cols - explore->knob_cols : 0;
   explore->nest = explore_nest_in(session, cols);
   Layout layout = {.arena = arena, .session = session, .explore = explore};

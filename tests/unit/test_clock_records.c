@@ -205,7 +205,7 @@ START_TEST(borrowed_stand_ins_are_wider) {
   char said[ESTIMATE_SAID_BYTES];
   ck_assert(!own.borrowed && borrowed.borrowed);
   ck_assert_double_ge(borrowed.tflops / borrowed.low, 1.25 * own.tflops / own.low);
-  ck_assert_ptr_nonnull(strstr(estimate_said(said, &borrowed), "borrowed from H200"));
+  ck_assert_ptr_nonnull(strstr(estimate_said(said, &borrowed, false), "borrowed from H200"));
 }
 END_TEST
 

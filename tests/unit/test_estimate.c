@@ -69,20 +69,21 @@ START_TEST(a_stand_in_says_whose_factors_it_goes_by) {
   const Estimate here = estimate_of(NULL, property_rung("fp32", "padded", "")),
                  there = estimate_of(NULL, rung("pair", ""));
   ck_assert_str_eq(estimate_word(&here), "stand-in");
-  ck_assert_str_eq(estimate_said(said, &here), "±62 %");
-  ck_assert_str_eq(estimate_said(said, &there), "±69 %, borrowed from H200");
+  ck_assert_str_eq(estimate_said(said, &here, false), "±62 %");
+  ck_assert_str_eq(estimate_said(said, &there, false), "±69 %, borrowed from H200");
+  ck_assert_str_eq(estimate_said(said, &there, true), "+-69 %, borrowed from H200");
   ck_assert(here.low < here.tflops && here.tflops < here.high);
   Calibration fits[CALIBRATION_FAMILIES] = {0};
   fits[CALIBRATION_FAMILY_FMA] = calibration_none();
   fits[CALIBRATION_FAMILY_FMA].n = 212;
   fits[CALIBRATION_FAMILY_FMA].error = 0.157;
   const Estimate fitted = estimate_of(fits, property_rung("fp32", "padded", ""));
-  ck_assert_str_eq(estimate_said(said, &fitted), "±17 % on 212 points");
+  ck_assert_str_eq(estimate_said(said, &fitted, false), "±17 % on 212 points");
   const Estimate clock = estimate_clocked(&(ClockedSpeed){36.5, 33.2, 40.2, false});
   ck_assert_str_eq(estimate_word(&clock), "clock");
-  ck_assert_str_eq(estimate_said(said, &clock), "±10 %");
+  ck_assert_str_eq(estimate_said(said, &clock, false), "±10 %");
   const Estimate unchecked = estimate_clocked(&(ClockedSpeed){50, 38.5, 71, true});
-  ck_assert_str_eq(estimate_said(said, &unchecked), "±30 %, published, not checked");
+  ck_assert_str_eq(estimate_said(said, &unchecked, false), "±30 %, published, not checked");
 }
 END_TEST
 

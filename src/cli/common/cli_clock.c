@@ -48,7 +48,7 @@ const char *cli_estimate_text(Arena *arena, const Estimate *estimate) {
   char said[ESTIMATE_SAID_BYTES];
   if (!(estimate->tflops > 0)) return "unknown";
   return arena_printf(arena, "%s %.3g TFLOP/s %s", estimate_word(estimate), estimate->tflops,
-                      estimate_said(said, estimate));
+                      estimate_said(said, estimate, false));
 }
 
 const char *cli_estimate_cell(Arena *arena, const Estimate *estimate) {

@@ -220,10 +220,26 @@ int canvas_repeat(Canvas *canvas, Rect in, int row, int col, Style style, Glyph 
   return col + n;
 }
 
-// Bytes of the text that stay where it is cut after `cols` columns: whole words, unless that would
-// leave a quarter of the columns empty.
+// Bytes up to the last end of a clause outside brackets, with the blank behind it, in the second
+// half of the first `fits`; 0: there is none. "loop over slabs; " of "loop over slabs; the last".
+static size_t clause_at(const char *text, size_t fits) {
+  int depth = 0;
+  size_t at = 0;
+  for (size_t i = 0; i + 1 < fits; i++) {
+    depth += (text[i] == '(' || text[i] == '[') - (text[i] == ')' || text[i] == ']');
+    const bool ends = strchr(",;:.", text[i]) && depth == 0, opens = text[i + 2] == '(' && !depth;
+    if (text[i + 1] == ' ' && (ends || opens)) at = i + 2;
+  }
+  return at > fits / 2 ? at : 0;
+}
+
+// Bytes of the text that stay where it is cut after `cols` columns: in a row of sentences whole
+// clauses, else whole words, unless that would leave a quarter of the columns empty.
 static size_t cut_at(const char *text, int cols) {
+  enum { SENTENCE_COLS = 50 };
   size_t fits = utf8_fit(text, cols), at = fits;
+  const size_t clause = cols >= SENTENCE_COLS ? clause_at(text, fits) : 0;
+  if (clause) return clause;
   if (text[fits] == ' ') return fits;
   while (at > 0 && text[at - 1] != ' ') at--;
   while (at > 0 && text[at - 1] == ' ') at--;
@@ -270,8 +286,10 @@ static int wrap(Canvas *canvas, Rect in, Style style, const char *text, int firs
   for (size_t skip; *text; row++) {
     size_t bytes = canvas_line_bytes(text, in.cols, &skip);
     if (canvas && row >= 0 && row < in.rows) {
-      const int end = draw_bytes(canvas, in, row, 0, style, text, bytes);
-      if (marks && row == in.rows - 1 && text[bytes + skip])
+      const bool goes_on = marks && row == in.rows - 1 && text[bytes + skip];
+      const size_t kept = goes_on && text[bytes] != '\n' ? cut_at(text, in.cols - 1) : bytes;
+      const int end = draw_bytes(canvas, in, row, 0, style, text, kept);
+      if (goes_on)
         put_ellipsis(canvas, clip(canvas, in), sane(in.row) + row, sane(in.col) + end, style);
     }
     text += bytes + skip;

@@ -128,7 +128,8 @@ static void add_launch(Walk *walk, const Launch *launch) {
     const char *what = !warps                         ? "threads"
                        : atom && atom_warps(atom) > 1 ? "threads a warpgroup"
                                                       : "lanes a warp";
-    add_row(walk, NEST_THREAD, 0, arena_printf(walk->arena, "%s %s", threads, what));
+    NestRow *row = add_row(walk, NEST_THREAD, 0, arena_printf(walk->arena, "%s %s", threads, what));
+    row->tight = arena_printf(walk->arena, "%s %.*s", threads, (int)strcspn(what, " "), what);
   }
 }
 
@@ -233,6 +234,7 @@ static void add_operation(Walk *walk, const Stmt *stmt, int64_t count, NestGroup
   NestRow *row = add_row(walk, group, depth, brief_text(walk, &stmt->op, count, false));
   const char *wide = brief_text(walk, &stmt->op, count, true);
   if (!str_equal(wide, row->text)) row->wide = wide;
+  row->tight = brief_text(walk, &stmt->op, 0, false);
   row->stmt = stmt;
   row->knob = stmt->knob;
   row->site = model_site_number(walk->model, stmt);

@@ -44,9 +44,10 @@ typedef struct NestRow {
   NestGroup group;
   int depth;
   const char *text;
-  const char *wide;  // what it says where there is room for it; NULL: the same
-  const Stmt *stmt;  // the statement it stands for; NULL for kernels and tiers
-  const char *note;  // why it is there; NULL: no reason given
+  const char *wide;   // what it says where there is room for it; NULL: the same
+  const char *tight;  // what it says where there is none for `text`; NULL: the same, cut
+  const Stmt *stmt;   // the statement it stands for; NULL for kernels and tiers
+  const char *note;   // why it is there; NULL: no reason given
   int kernel;
   KnobId knob;   // the knob that put it there, KNOB_NONE for the naive nest
   KnobId seat;   // the knob that is turned here and nowhere else; KNOB_NONE: no such

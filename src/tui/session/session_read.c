@@ -89,7 +89,8 @@ char *session_speed_said(const Session *session, const Side *side, char out[SESS
   out[0] = '\0';
   if (estimate.by)
     snprintf(out, SESSION_SPEED_BYTES, "%s %.12s TFLOP/s %.16s", estimate_word(&estimate),
-             fmt_figure(figure, estimate.tflops), estimate_error_said(error, &estimate));
+             fmt_figure(figure, estimate.tflops),
+             estimate_error_said(error, &estimate, session->ascii));
   return out;
 }
 

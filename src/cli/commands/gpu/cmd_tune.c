@@ -373,7 +373,7 @@ static void tell_ranking(const Run *run) {
   if (ranking->n)
     printf("ranked by the %s %s, not compiled and not timed: %d states tried, %d legal\n",
            estimate_word(&ranking->best[0].estimate),
-           estimate_error_said(error, &ranking->best[0].estimate), ranking->n_tried,
+           estimate_error_said(error, &ranking->best[0].estimate, false), ranking->n_tried,
            ranking->n_legal);
   for (int i = 0; i < ranking->n && i < LINES; i++)
     printf("%8.1f TFLOP/s  %s\n", ranking->best[i].estimate.tflops,

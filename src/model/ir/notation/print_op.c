@@ -19,7 +19,7 @@ typedef struct OpPrinter {
   const Program *program;
   const Op *op;
   bool brief;
-  int64_t count;  // brief: executions that the row stands for
+  int64_t count;  // brief: executions that the row stands for; 0: not said
 } OpPrinter;
 
 static void print_expr(Spans *out, const Expr *expr) {

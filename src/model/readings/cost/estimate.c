@@ -67,16 +67,17 @@ const char *estimate_word(const Estimate *estimate) {
   return words[estimate->by];
 }
 
-char *estimate_error_said(char out[ESTIMATE_SAID_BYTES], const Estimate *estimate) {
+char *estimate_error_said(char out[ESTIMATE_SAID_BYTES], const Estimate *estimate, bool ascii) {
   const double longer = estimate->tflops / estimate->low - 1;  // that it may take
   out[0] = '\0';
-  if (estimate->by) snprintf(out, ESTIMATE_SAID_BYTES, "±%.0f %%", 100 * longer);
+  if (estimate->by)
+    snprintf(out, ESTIMATE_SAID_BYTES, "%s%.0f %%", ascii ? "+-" : "±", 100 * longer);
   return out;
 }
 
-char *estimate_said(char out[ESTIMATE_SAID_BYTES], const Estimate *estimate) {
+char *estimate_said(char out[ESTIMATE_SAID_BYTES], const Estimate *estimate, bool ascii) {
   char error[ESTIMATE_SAID_BYTES];
-  estimate_error_said(error, estimate);
+  estimate_error_said(error, estimate, ascii);
   if (estimate->fit)
     snprintf(out, ESTIMATE_SAID_BYTES, "%.16s on %d points", error, estimate->fit->n);
   else

@@ -3,7 +3,7 @@
 //
 //   Estimate estimate = estimate_of(fits, model);      the stand-in, before a compiler has answered
 //   estimate = estimate_clocked(&speed);               the clock's number, once it has
-//   estimate_word(&estimate), estimate_said(text, &estimate)     "clock", "±10 %"
+//   estimate_word(&estimate), estimate_said(text, &estimate, false)     "clock", "±10 %"
 //
 // A recorded or measured speed stands beside it, never in its place. The data sheet's roofline,
 // Traffic.roofline_tflops, is no promise: it is shown under that name alone.
@@ -40,10 +40,10 @@ const char *estimate_word(const Estimate *estimate);  // "clock", "stand-in", "u
 enum { ESTIMATE_SAID_BYTES = 64 };
 // "±10 %", "±17 % on 212 points", "±13 %, borrowed from H200", "±30 %, published, not checked";
 // gives `out` back. Of a stand-in with fitted factors the median of what those were off by; with
-// those that the program brings along what nine in ten recorded kernels are off by.
-char *estimate_said(char out[ESTIMATE_SAID_BYTES], const Estimate *estimate);
+// those that the program brings along what nine in ten recorded kernels are off by. `ascii`: "+-".
+char *estimate_said(char out[ESTIMATE_SAID_BYTES], const Estimate *estimate, bool ascii);
 // "±10 %" alone.
-char *estimate_error_said(char out[ESTIMATE_SAID_BYTES], const Estimate *estimate);
+char *estimate_error_said(char out[ESTIMATE_SAID_BYTES], const Estimate *estimate, bool ascii);
 
 // Nanoseconds of the launch at that speed; 0: not known.
 double estimate_ns(const Estimate *estimate, const Model *model);

@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "base/str.h"
+#include "base/whole.h"
 #include "tui/canvas/fmt.h"
 #include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"
@@ -246,9 +247,10 @@ static void draw_bar_legend(Canvas *canvas, Rect head, const Session *session) {
   const Estimate estimate = estimate_here(session);
   char error[ESTIMATE_SAID_BYTES], said[ESTIMATE_SAID_BYTES + 16];
   snprintf(said, sizeof said, "%s%s %s", estimate.by == ESTIMATE_STAND_IN ? "~" : "",
-           estimate_word(&estimate), estimate_said(error, &estimate));
-  const int room = head.cols - BAR_COL - LEGEND_COLS;
-  const bool whole = utf8_columns(said) + 1 < room, only = !whole;
+           estimate_word(&estimate), estimate_said(error, &estimate, canvas->ascii));
+  const int room = head.cols - BAR_COL;
+  const bool whole = utf8_columns(said) + 1 < room - LEGEND_COLS, only = !whole;
+  if (only && utf8_columns(said) + 2 > room) estimate_error_said(said, &estimate, canvas->ascii);
   int col = BAR_COL;
   for (int i = only ? 2 : 0; i < 3; i++) {
     col = canvas_text(canvas, head, 0, col, marks[i].style, marks[i].mark) + 1;
@@ -340,19 +342,33 @@ static int draw_origin(Canvas *canvas, Rect in, const Session *session, const Ru
   return 1;
 }
 
-// The claim comes first, a time as a speed too: that is what the column of the model has. A narrow
-// screen cuts off where it was seen.
-static int draw_claim(Canvas *canvas, Rect in, const Claim *claim) {
-  if (!claim) return 0;
-  char text[400], speed[48] = "", figure[FMT_MAX];
+enum { CLAIM_BYTES = 400, CLAIM_ROWS = 2 };
+
+// The claim comes first, a time as a speed too: that is what the column of the model has.
+static const char *claim_said(char out[CLAIM_BYTES], const Claim *claim) {
+  char speed[48] = "", figure[FMT_MAX];
   const double tflops = claim_tflops(claim);
   if (!isnan(tflops) && !str_equal(claim->unit, "TFLOP/s"))
     snprintf(speed, sizeof speed, " of %s TFLOP/s", fmt_figure(figure, tflops));
-  snprintf(text, sizeof text, "claim%s: %s (%s%s%s)", speed, claim->text,
+  snprintf(out, CLAIM_BYTES, "claim%s: %s (%s%s%s)", speed, claim->text,
            claim->gpu ? claim->gpu : "?", claim->source ? ", article " : "",
            claim->source ? claim->source : "");
-  canvas_fit(canvas, in, 0, 1, in.cols - 2, ALIGN_LEFT, STYLE_CLAIM, text);
-  return 1;
+  return out;
+}
+
+// A narrow screen cuts off where it was seen.
+static int claim_rows(Rect in, const Claim *claim) {
+  char text[CLAIM_BYTES];
+  return claim ? min_int(canvas_wrap_rows(claim_said(text, claim), in.cols - 2), CLAIM_ROWS) : 0;
+}
+
+static int draw_claim(Canvas *canvas, Rect in, const Claim *claim) {
+  char text[CLAIM_BYTES];
+  const int rows = claim_rows(in, claim);
+  if (claim)
+    canvas_wrap(canvas, (Rect){in.row, in.col + 1, rows, in.cols - 2}, STYLE_CLAIM,
+                claim_said(text, claim));
+  return rows;
 }
 
 static const Rung *rung_under_cursor(const Session *session, const LadderLines *lines, int *at) {
@@ -373,7 +389,7 @@ static int details_rows(Rect in, const Session *session, const LadderLines *line
   int at;
   const Rung *rung = rung_under_cursor(session, lines, &at);
   char story[STORY_BYTES];
-  int rows = 2 + (rung->claim != NULL) + canvas_wrap_rows(story_of(story, rung), in.cols - 2);
+  int rows = 2 + claim_rows(in, rung->claim) + canvas_wrap_rows(story_of(story, rung), in.cols - 2);
   return in.rows > 10 ? rows : 0;
 }
 

@@ -97,7 +97,8 @@ static void draw_spark(Canvas *canvas, Rect in, int row, const char *what, Style
   if (values != lines->estimates) return;
   const Estimate *estimate = &lines->line[best].estimate;
   char error[ESTIMATE_SAID_BYTES], said[ESTIMATE_SAID_BYTES + 16];
-  snprintf(said, sizeof said, ", %s %s", estimate_word(estimate), estimate_said(error, estimate));
+  snprintf(said, sizeof said, ", %s %s", estimate_word(estimate),
+           estimate_said(error, estimate, canvas->ascii));
   if (col + utf8_columns(said) <= in.cols) canvas_text(canvas, in, row, col, STYLE_DIM, said);
 }
 

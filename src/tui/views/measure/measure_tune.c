@@ -87,8 +87,9 @@ static void draw_best(Canvas *canvas, Rect in, const Session *session, const Tun
     col = canvas_printf(canvas, in, 2, col, STYLE_ESTIMATED, "  predicted %s",
                         fmt_time(text, seen->best_predicted_ns));
   if (seen->calibration.n && col + 30 < in.cols)
-    canvas_printf(canvas, in, 2, col, STYLE_DIM, ", stand-in ±%.0f %% on %d points",
-                  100 * (exp(seen->calibration.error) - 1), seen->calibration.n);
+    canvas_printf(canvas, in, 2, col, STYLE_DIM, ", stand-in %s%.0f %% on %d points",
+                  canvas->ascii ? "+-" : "±", 100 * (exp(seen->calibration.error) - 1),
+                  seen->calibration.n);
   const char *changes = better_kernel_changes(session->frame, session, &seen->best);
   col = canvas_text(canvas, in, 3, 1, STYLE_DIM, "from here: ");
   canvas_fit(canvas, in, 3, col, in.cols - col - 1, ALIGN_LEFT, STYLE_TEXT, changes);
@@ -195,7 +196,7 @@ static int draw_ranking_head(Canvas *canvas, Rect in, const Session *session,
     canvas_printf(canvas, in, 0, col, STYLE_TEXT,
                   ": %d states tried, %d legal, ranked by the %s %s", ranking->n_tried,
                   ranking->n_legal, estimate_word(&ranking->best[0].estimate),
-                  estimate_error_said(error, &ranking->best[0].estimate));
+                  estimate_error_said(error, &ranking->best[0].estimate, canvas->ascii));
   char text[400];
   const char *key = view_key_name(session, "tune-here");
   if (session->background.worker.gpu[0])

@@ -51,8 +51,8 @@ typedef struct Layout {
   bool seated[KNOB_COUNT];  // a row of the nest is kept for it
 } Layout;
 
-// "ATOM m16n8k16_f16" for "ATOM_KIND mma_m16n8k16_f16" in fewer columns, else without the name, else
-// without the type behind the shape; NULL: it does not fit either.
+// "ATOM m16n8k16_f16" for "ATOM_KIND mma_m16n8k16_f16" in fewer columns, else without the name,
+// else without the type behind the shape; NULL: it does not fit either.
 static const char *shorten_atom(const Layout *layout, const Knob *knob, const char *value) {
   const int cols = layout->explore->knob_cols;
   const char *shape = strchr(value, '_');
@@ -292,9 +292,7 @@ Explore *explore_layout(Arena *arena, const Session *session, int cols) {
   Explore *explore = ARENA_NEW(arena, Explore);
   explore->row = ARENA_ARRAY(arena, ExploreRow, ROWS_MAX);
   explore->cell = ARENA_ARRAY(arena, KnobCell, KNOB_COUNT);
-  explore->knob_cols = cols >= WIDE    ? KNOB_COLS_WIDE
-                       : cols >= NAMED ? KNOB_COLS_NAMED
-                                       : KNOB_COLS;
+  explore->knob_cols = cols >= WIDE ? KNOB_COLS_WIDE : cols >= NAMED ? KNOB_COLS_NAMED : KNOB_COLS;
   explore->knob_col = cols > explore->knob_cols ? cols - explore->knob_cols : 0;
   explore->nest = explore_nest_in(session, cols);
   Layout layout = {.arena = arena, .session = session, .explore = explore};

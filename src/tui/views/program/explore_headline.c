@@ -216,9 +216,9 @@ static int draw_estimated(Canvas *canvas, Rect in, int col, int end, const Estim
   char figure[FMT_MAX], said[2][ESTIMATE_SAID_BYTES], text[3][192];
   fmt_figure(figure, estimate->tflops);
   snprintf(text[0], sizeof text[0], "%s TFLOP/s %s %s", figure, estimate_word(estimate),
-           estimate_said(said[0], estimate));
+           estimate_said(said[0], estimate, canvas->ascii));
   snprintf(text[1], sizeof text[1], "%s TFLOP/s %s %s", figure, estimate_word(estimate),
-           estimate_error_said(said[1], estimate));
+           estimate_error_said(said[1], estimate, canvas->ascii));
   snprintf(text[2], sizeof text[2], "%s TFLOP/s %s", figure, estimate_word(estimate));
   int longest = 0;
   while (longest < 2 && col + utf8_columns(text[longest]) > end) longest++;
@@ -232,7 +232,8 @@ static void say_beside(const Session *session, char out[ESTIMATE_SAID_BYTES]) {
   out[0] = '\0';
   if (estimate.by)
     snprintf(out, ESTIMATE_SAID_BYTES, "%s %.12s %.16s", estimate_word(&estimate),
-             fmt_figure(figure, estimate.tflops), estimate_error_said(error, &estimate));
+             fmt_figure(figure, estimate.tflops),
+             estimate_error_said(error, &estimate, session->ascii));
 }
 
 // Draws the number; returns the column behind it.

@@ -123,9 +123,10 @@ static void draw_nest_text(Canvas *canvas, Rect in, int at, const Session *sessi
     canvas_text(canvas, in, at, col, STYLE_BORDER, i % 2 ? "┊" : "│");
   const int left = in.cols - col;
   const char *text = row->wide && utf8_columns(row->wide) <= left ? row->wide : row->text;
-  const int width = utf8_columns(text);
+  int width = utf8_columns(text);
   const RowBadge badge = row_badge(session_model(session), row, left - width);
   const int room = left - badge.cols - (badge.cols > 0);
+  if (width > room && row->tight) width = utf8_columns(text = row->tight);
   canvas_fit(canvas, in, at, col, width < room ? width : room, ALIGN_LEFT,
              nest_text_style(session, row), text);
   if (badge.cols) draw_badge(canvas, in, at, &badge, row->site, row->site - 1 == session->at.site);

@@ -12,6 +12,7 @@
 #include "model/ir/buffer.h"
 #include "model/ir/notation/print.h"
 #include "tui/canvas/fmt.h"
+#include "tui/canvas/utf8.h"
 #include "tui/views/time/pipeline.h"
 
 static const char *line_of(Arena *arena, const Program *program, const Stmt *stmt) {
@@ -87,9 +88,13 @@ static void draw_clocks(Canvas *canvas, Rect in, const Timeline *timeline, const
   int col =
       canvas_printf(canvas, in, 0, 1, STYLE_ESTIMATED, "clock %.0f to %.0f (est.)", begin, end);
   col = canvas_printf(canvas, in, 0, col, STYLE_TEXT, ": %.0f clk", e->end - e->begin);
-  if (e->busy > 0)
-    canvas_printf(canvas, in, 0, col, STYLE_TEXT, "; its unit begins at %.0f and is busy for %.0f",
-                  begin + (e->work - e->begin), e->busy);
+  if (!(e->busy > 0)) return;
+  const double unit_begin = begin + (e->work - e->begin);
+  char text[2][80];
+  snprintf(text[0], sizeof text[0], "; its unit begins at %.0f and is busy for %.0f", unit_begin,
+           e->busy);
+  snprintf(text[1], sizeof text[1], "; its unit: %.0f from %.0f", e->busy, unit_begin);
+  canvas_text(canvas, in, 0, col, STYLE_TEXT, text[col + utf8_columns(text[0]) > in.cols]);
 }
 
 static void draw_bar(Canvas *canvas, Rect in, const TimelineBar *bar) {

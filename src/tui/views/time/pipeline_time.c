@@ -219,7 +219,7 @@ static void say_unknown(Str *out, const Model *model) {
   if (n) str_add(out, ".");
 }
 
-// "one block 132895 clk × 1 round at 1965 MHz: 67.6 µs (est.); stand-in: 141 µs; recorded: 130
+// "one block 132895 clk × 1 round at 1965 MHz: 67.6 µs (est.); recorded: 130 µs; stand-in: 141
 // µs.": the clocks of one block, the time that they come to, and the one number of the whole
 // kernel.
 const char *pipeline_said_whole(Arena *arena, const Session *session, const PipelineOwn *own) {
@@ -234,11 +234,11 @@ const char *pipeline_said_whole(Arena *arena, const Session *session, const Pipe
   Str out = str_new(arena);
   str_printf(&out, "one block %.0f clk × %.0f round%s at %.0f MHz: %s (est.%s)", whole.clocks,
              whole.rounds, whole.rounds > 1 ? "s" : "", whole.mhz, fmt_time(time, whole.ns), share);
+  if (timed && timed->ok)
+    str_printf(&out, "; %s: %s", origin_name(timed->origin), fmt_time(time, timed->time_ns));
   if (estimate.by)
     str_printf(&out, "; %s: %s", estimate_word(&estimate),
                fmt_time(time, estimate_ns(&estimate, plain)));
-  if (timed && timed->ok)
-    str_printf(&out, "; %s: %s", origin_name(timed->origin), fmt_time(time, timed->time_ns));
   str_add(&out, ".");
   say_limits(&out, &estimate, plain);
   if (estimate.by == ESTIMATE_STAND_IN) say_unknown(&out, model);

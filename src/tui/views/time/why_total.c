@@ -69,7 +69,7 @@ static int draw_speed(Canvas *canvas, Rect row, int col, const WhyFrame *frame) 
   col = canvas_printf(canvas, row, 0, col, STYLE_TITLE, "%s TFLOP/s",
                       fmt_figure(figure, frame->estimate.tflops));
   col = canvas_printf(canvas, row, 0, col, STYLE_DIM, " %s",
-                      estimate_error_said(error, &frame->estimate));
+                      estimate_error_said(error, &frame->estimate, canvas->ascii));
   char clock[32];
   snprintf(clock, sizeof clock, " at %.0f MHz", answer->mhz);
   const bool fits = col + utf8_columns(clock) < row.cols;

@@ -69,7 +69,8 @@ static void draw_side(Canvas *canvas, Rect in, Arena *frame, const GlobalSite *s
   rect_take_top(&in, 2);
   Rect card = rect_take_left(&in, CARD_COLS + 3);
   int used = sector_card_draw(canvas, card, &map);
-  const char *said = sector_card_say(frame, site);
+  const char *said = sector_card_say(frame, site), *why = sector_card_why(frame, site);
+  if (said && why) said = arena_printf(frame, "%s\n%s", why, said);
   bool beside = in.cols >= SAY_COLS;
   Rect text = beside ? in : (Rect){card.row + used + 1, card.col, card.rows - used - 1, card.cols};
   if (!said || text.rows < 1) return;

@@ -37,8 +37,8 @@ int sector_card_draw(Canvas *canvas, Rect in, const SectorMap *map) {
   if (!map->count.known)
     return canvas_wrap(canvas, in, STYLE_DIM,
                        "The tensor memory accelerator fetches whole boxes and no lane has an "
-                       "address. The counters of global accesses do not count boxes: no count is "
-                       "not zero.");
+                       "address. The counters of global accesses leave boxes out, so there is no "
+                       "count.");
   draw_ruler(canvas, in);
   int room = in.rows - 1, n = map->n_lines > room ? room - 1 : map->n_lines;
   for (int i = 0; i < n; i++) draw_line(canvas, in, 1 + i, &map->line[i], i + 1);
@@ -100,12 +100,45 @@ bool site_badge(const Model *model, int number, char out[16], Style *style) {
   return count->known;
 }
 
+// Lanes from lane 0 on whose bytes are neighbours, when all lanes come in groups of that many; 0:
+// they do not.
+static int lanes_in_a_row(const GlobalSite *site) {
+  const int bytes = site->compiled->bytes;
+  int n = 1;
+  while (n < BANK_LANES && site->addr[n] == site->addr[0] + (int64_t)n * bytes) n++;
+  for (int lane = 0; lane < BANK_LANES; lane++)
+    if (site->addr[lane] < 0 ||
+        site->addr[lane] != site->addr[lane - lane % n] + (int64_t)(lane % n) * bytes)
+      return 0;
+  return n;
+}
+
+// Each group of neighbours has sectors of its own, and fills none of them.
+const char *sector_card_why(Arena *arena, const GlobalSite *site) {
+  const SectorCount *count = &site->count;
+  if (!count->known || count->sectors <= count->ideal) return NULL;
+  const int lanes = lanes_in_a_row(site);
+  if (!lanes || lanes == BANK_LANES) return NULL;
+  const int together = lanes * site->compiled->bytes;
+  if (together >= SECTOR_BYTES || count->sectors != BANK_LANES / lanes) return NULL;
+  const int64_t step = site->addr[lanes] - site->addr[0];
+  if (lanes == 1)
+    return arena_printf(arena,
+                        "Lanes are %lld bytes apart. Each has a sector of %d bytes to itself and "
+                        "uses %d of them.",
+                        (long long)step, SECTOR_BYTES, together);
+  return arena_printf(arena,
+                      "Lanes 0-%d cover %d bytes together; lane %d is %lld bytes away. So %d of "
+                      "the %d bytes of each sector are used.",
+                      lanes - 1, together, lanes, (long long)step, together, SECTOR_BYTES);
+}
+
 const char *sector_card_say(Arena *arena, const GlobalSite *site) {
   const SectorCount *count = &site->count;
   if (!count->known || count->sectors == 0) return NULL;
   double share = 100.0 * count->bytes / (SECTOR_BYTES * count->sectors);
   Str out = str_new(arena);
-  str_printf(&out, "%s: %d B used of %d sector%s of 32 B (ideal %d), %.0f %% of the bytes fetched",
+  str_printf(&out, "%s: %d B used of %d sector%s of 32 B (ideal %d), %.0f %% of their bytes",
              site->op->sass, count->bytes, count->sectors, plural_s(count->sectors), count->ideal,
              share);
   str_printf(&out, "; a block makes %.0f request%s, %.0f sector%s", site->requests,

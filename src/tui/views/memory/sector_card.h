@@ -22,5 +22,8 @@ const char *sector_card_verdict(const SectorCount *count, char out[32], Style *s
 // "×2", "ok", "–" for the site of a number, of shared or of global memory; false: it has no count.
 bool site_badge(const Model *model, int number, char out[16], Style *style);
 
+// "Lanes 0-3 cover 16 bytes together; lane 4 is 8192 bytes away. …": the cause of wasted sectors,
+// as the addresses have it. NULL: none is wasted, or the addresses follow no such pattern.
+const char *sector_card_why(Arena *arena, const GlobalSite *site);
 // "STG.E: 128 B asked for in 32 sectors of 32 B (ideal 4), 12 % of what moves; a block makes …"
 const char *sector_card_say(Arena *arena, const GlobalSite *site);

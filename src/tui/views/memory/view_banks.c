@@ -370,7 +370,8 @@ static void draw_lists(Canvas *canvas, Rect *in, const Session *session) {
   const Rect all = *in;
   const bool both = in->rows >= BOTH_LISTS && global_rows(session) > 0,
              global = global_shown(session);
-  const int rows = global && both ? 1 + session_accesses(session).n : list_rows(session, *in);
+  const int shared = session_accesses(session).n;
+  const int rows = global && both ? shared + (shared > 0) : list_rows(session, *in);
   Rect more = rect_take_bottom(in, both ? 1 + global_rows(session) : 0);
   Rect list = rect_take_bottom(in, rows), line = rect_take_bottom(in, 1);
   canvas_hline(canvas, all, line.row - all.row, 0, all.cols, STYLE_BORDER);

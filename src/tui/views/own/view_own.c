@@ -35,8 +35,13 @@ static const char nothing_given[] =
     "  gemmview open k.cu --launch grid=8x8,block=256 --arg mem:65536 --arg 64\n"
     "  :own kernel.cu --launch … --arg …     the same, here\n"
     "  :own example:sums                     the example\n\n"
+    "A program of yours can be recorded as it runs. Its launch then opens with nothing typed:\n\n"
+    "  gemmview record -o k.capsule -- ./program\n"
+    "  gemmview open k.capsule               or, here, :own k.capsule\n\n"
     "The kernel runs on the CPU, from the PTX of nvcc, NVRTC or Triton. No GPU is needed, and no "
-    "permission to read counters.";
+    "permission to read counters.\n\n"
+    "Each line then has its wavefronts. x goes to the worst access, s searches a better layout, + "
+    "and - try a pad, y copies the line to write.";
 
 static void draw_waiting(Canvas *canvas, Rect in, const Session *session, const OwnWork *work) {
   in = rect_inset(in, 1, 2);

@@ -106,10 +106,14 @@ static void draw_global(Canvas *canvas, Rect in, const Session *session, const G
   rect_take_top(&in, 2);
   bool bare = session_model(session)->n_sites == 0;
   const char *said = sector_card_say(session->frame, site);
+  const char *why = sector_card_why(session->frame, site);
+  const int why_rows = why && in.rows > 8 ? canvas_wrap_rows(why, in.cols) : 0;
   int spare = !site->count.known ? 0 : bare && in.rows > 12 ? 8 : in.rows > 10 ? 2 : 0;
+  if (why_rows) spare = max_int(spare, 2) + why_rows - 1;
   int rows = sector_card_draw(canvas, (Rect){in.row, in.col, in.rows - spare, in.cols}, &map);
   if (!site->count.known) return;
   rect_take_top(&in, rows);
+  if (why_rows) canvas_wrap(canvas, rect_take_top(&in, why_rows), STYLE_WARN, why);
   sector_card_legend(canvas, in, &map);
   rect_take_top(&in, 3);
   if (bare)

@@ -233,12 +233,31 @@ START_TEST(text_is_wrapped_at_blanks) {
   ck_row(canvas, 2, " row put…");
   canvas_clear(canvas);
   ck_assert_int_eq(canvas_wrap(canvas, (Rect){1, 1, 3, 11}, STYLE_TEXT, text), 6);
-  ck_row(canvas, 3, " lanes 0 an…");
+  ck_row(canvas, 3, " lanes 0…");
   ck_assert_int_eq(canvas_wrap_rows("abcdefgh", 3), 3);
   ck_assert_int_eq(canvas_wrap_rows("漢漢漢", 1), 3);
   ck_assert_int_eq(canvas_wrap_rows("", 9), 0);
   ck_assert_int_eq(canvas_wrap_rows("a\n\nb", 9), 3);
   ck_assert_int_eq(canvas_wrap_rows("abc", 0), 0);
+}
+END_TEST
+
+// A sentence that has no room ends with a clause, and no bracket is left open.
+START_TEST(sentences_are_cut_at_a_clause) {
+  static const char text[] =
+      "The producer fetches slabs, up to four ahead (the ring has four slots); the others "
+      "multiply.";
+  Canvas *canvas = make(6, 90);
+  const Rect all = canvas_rect(canvas);
+  canvas_fit(canvas, all, 0, 0, 76, ALIGN_LEFT, STYLE_TEXT, text);
+  canvas_fit(canvas, all, 1, 0, 60, ALIGN_LEFT, STYLE_TEXT, text);
+  canvas_fit(canvas, all, 2, 0, 52, ALIGN_LEFT, STYLE_TEXT,
+             "A_s[k_o % 4, m_r * 64, k_i * 16] * B_s[k_o % 4, 0, 0]");
+  canvas_wrap(canvas, (Rect){3, 0, 1, 60}, STYLE_TEXT, text);
+  ck_row(canvas, 0, "The producer fetches slabs, up to four ahead (the ring has four slots); …");
+  ck_row(canvas, 1, "The producer fetches slabs, up to four ahead …");
+  ck_row(canvas, 2, "A_s[k_o % 4, m_r * 64, k_i * 16] * B_s[k_o % 4, 0,…");
+  ck_row(canvas, 3, "The producer fetches slabs, up to four ahead …");
 }
 END_TEST
 
@@ -386,6 +405,7 @@ Suite *suite_canvas(void) {
   tcase_add_test(tcase, what_is_lost_at_the_edge_is_said);
   tcase_add_test(tcase, a_label_is_whole_or_absent);
   tcase_add_test(tcase, text_is_wrapped_at_blanks);
+  tcase_add_test(tcase, sentences_are_cut_at_a_clause);
   tcase_add_test(tcase, lines_join);
   tcase_add_test(tcase, frames_carry_titles_and_shrink);
   tcase_add_test(tcase, text_over_a_line_forgets_it);

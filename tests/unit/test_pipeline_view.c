@@ -343,8 +343,8 @@ END_TEST
 
 START_TEST(the_recorded_time_stands_beside) {
   reopen("hopper", "consumers");
-  ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), " (est.); stand-in: "));
-  ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), "; recorded: "));
+  ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), " (est.); recorded: "));
+  ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), "; stand-in: "));
 }
 END_TEST
 

@@ -221,8 +221,11 @@ int canvas_repeat(Canvas *canvas, Rect in, int row, int col, Style style, Glyph 
 }
 
 // Bytes up to the last end of a clause outside brackets, with the blank behind it, in the second
-// half of the first `fits`; 0: there is none. "loop over slabs; " of "loop over slabs; the last".
-static size_t clause_at(const char *text, size_t fits) {
+// half of the first `fits`; 0: there is none, or `cols` are too few for sentences. "loop over
+// slabs; " of "loop over slabs; the last".
+static size_t clause_at(const char *text, size_t fits, int cols) {
+  enum { SENTENCE_COLS = 50 };
+  if (cols < SENTENCE_COLS) return 0;
   int depth = 0;
   size_t at = 0;
   for (size_t i = 0; i + 1 < fits; i++) {
@@ -236,9 +239,8 @@ static size_t clause_at(const char *text, size_t fits) {
 // Bytes of the text that stay where it is cut after `cols` columns: in a row of sentences whole
 // clauses, else whole words, unless that would leave a quarter of the columns empty.
 static size_t cut_at(const char *text, int cols) {
-  enum { SENTENCE_COLS = 50 };
   size_t fits = utf8_fit(text, cols), at = fits;
-  const size_t clause = cols >= SENTENCE_COLS ? clause_at(text, fits) : 0;
+  const size_t clause = clause_at(text, fits, cols);
   if (clause) return clause;
   if (text[fits] == ' ') return fits;
   while (at > 0 && text[at - 1] != ' ') at--;
@@ -279,6 +281,15 @@ size_t canvas_line_bytes(const char *text, int cols, size_t *skip) {
   return at;
 }
 
+// Bytes of the last row that there is room for, of a text that goes on: whole clauses, else words.
+static size_t last_row_bytes(const char *text, int cols) {
+  size_t skip;
+  const size_t bytes = canvas_line_bytes(text, cols, &skip);
+  const size_t clause = text[bytes] == '\n' ? 0 : clause_at(text, utf8_fit(text, cols - 1), cols);
+  if (clause) return clause;
+  return utf8_fit(text, cols - 1) >= bytes ? bytes : canvas_line_bytes(text, cols - 1, &skip);
+}
+
 // `marks`: the last row that there is room for says that the text goes on.
 static int wrap(Canvas *canvas, Rect in, Style style, const char *text, int first, bool marks) {
   int row = -first;
@@ -287,7 +298,7 @@ static int wrap(Canvas *canvas, Rect in, Style style, const char *text, int firs
     size_t bytes = canvas_line_bytes(text, in.cols, &skip);
     if (canvas && row >= 0 && row < in.rows) {
       const bool goes_on = marks && row == in.rows - 1 && text[bytes + skip];
-      const size_t kept = goes_on && text[bytes] != '\n' ? cut_at(text, in.cols - 1) : bytes;
+      const size_t kept = goes_on ? last_row_bytes(text, in.cols) : bytes;
       const int end = draw_bytes(canvas, in, row, 0, style, text, kept);
       if (goes_on)
         put_ellipsis(canvas, clip(canvas, in), sane(in.row) + row, sane(in.col) + end, style);

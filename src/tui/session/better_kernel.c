@@ -37,16 +37,26 @@ BetterKernel better_kernel(Arena *arena, const Session *session) {
   return (BetterKernel){results->best, results->best_schedule, own, gain};
 }
 
-const char *better_kernel_changes(Arena *arena, const Session *session, const Schedule *schedule) {
+// `arrow`: between the value before and the new one; NULL: the new one alone.
+static const char *say_changes(Arena *arena, const Session *session, const Schedule *schedule,
+                               const char *arrow) {
   const Schedule *now = &session->doc.now.schedule;
   Str out = str_new(arena);
   for (int i = 0; i < KNOB_COUNT; i++) {
     const KnobId knob = (KnobId)i;
     const bool used = knob_is_used(knob, now) || knob_is_used(knob, schedule);
     if (!used || !schedule_differs(now, schedule, knob)) continue;
-    str_printf(&out, "%s%s %s %s %s", out.length ? ", " : "", knob_table[i].name,
-               knob_value_text(arena, now, knob), session->ascii ? "->" : "→",
-               knob_value_text(arena, schedule, knob));
+    str_printf(&out, "%s%s ", out.length ? ", " : "", knob_table[i].name);
+    if (arrow) str_printf(&out, "%s %s ", knob_value_text(arena, now, knob), arrow);
+    str_add(&out, knob_value_text(arena, schedule, knob));
   }
   return out.length ? out.text : "no change that matters here";
+}
+
+const char *better_kernel_changes(Arena *arena, const Session *session, const Schedule *schedule) {
+  return say_changes(arena, session, schedule, session->ascii ? "->" : "→");
+}
+
+const char *better_kernel_values(Arena *arena, const Session *session, const Schedule *schedule) {
+  return say_changes(arena, session, schedule, NULL);
 }

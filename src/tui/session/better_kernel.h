@@ -15,3 +15,5 @@ typedef struct BetterKernel {
 BetterKernel better_kernel(Arena *arena, const Session *session);
 // The knobs that it would change: "CELL_GROUP 0 → 4, FM 8 → 16".
 const char *better_kernel_changes(Arena *arena, const Session *session, const Schedule *schedule);
+// "CELL_GROUP 4, FM 16": the same without the values before.
+const char *better_kernel_values(Arena *arena, const Session *session, const Schedule *schedule);

@@ -18,6 +18,7 @@
 
 #include "tui/canvas/fmt.h"
 #include "tui/canvas/glyph.h"
+#include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"
 #include "tui/session/better_kernel.h"
 #include "tui/session/tuning.h"
@@ -227,9 +228,11 @@ static void draw_ranked(Canvas *canvas, Rect row, const Session *session, const 
   if (timed && timed->ok)
     col = canvas_printf(canvas, row, 0, col + 1, STYLE_RECORDED, "%s %s",
                         origin_name(timed->origin), fmt_figure(speed, timed->tflops));
-  canvas_fit(canvas, row, 0, col + 2, row.cols - col - 3, ALIGN_LEFT,
-             here ? STYLE_TITLE : STYLE_TEXT,
-             better_kernel_changes(session->frame, session, &ranked->schedule));
+  const char *changes = better_kernel_changes(session->frame, session, &ranked->schedule);
+  const int room = row.cols - col - 3;
+  if (utf8_columns(changes) > room)
+    changes = better_kernel_values(session->frame, session, &ranked->schedule);
+  canvas_fit(canvas, row, 0, col + 2, room, ALIGN_LEFT, here ? STYLE_TITLE : STYLE_TEXT, changes);
   canvas_spot(canvas, row, SPOT_MEASURE_LINE, i);
 }
 

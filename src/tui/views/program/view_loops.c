@@ -396,7 +396,7 @@ static void draw_dialect(Canvas *canvas, Rect line, const Session *session) {
   const char *said =
       arena_printf(session->frame, " deplodock, the article's compiler, writes: %s ", text);
   if (utf8_columns(said) + 2 > line.cols)
-    said = arena_printf(session->frame, " the article's compiler: %s ", text);
+    said = arena_printf(session->frame, " article: %s ", text);
   if (utf8_columns(said) + 2 > line.cols) {
     size_t fits = utf8_fit(said, line.cols - 5);
     while (fits > 0 && said[fits] != ' ') fits--;

@@ -161,17 +161,32 @@ static int choose_titles(const Session *session, int cols, bool titled[SESSION_V
   return cols;
 }
 
+// The number of views whose keys stand there. Where the present view's title has no room beside all
+// keys, the last ones before the lessons give way.
+static int keys_shown(const Session *session, int cols, bool shown[SESSION_VIEWS_MAX]) {
+  int n = view_count;
+  for (int i = 0; i < view_count; i++) shown[i] = true;
+  for (int i = view_find("lesson") - 1; i > 0; i--) {
+    if (2 * n + title_cols(session->at.view) <= cols) break;
+    if (i == session->at.view) continue;
+    shown[i] = false;
+    n--;
+  }
+  return n;
+}
+
 // Each with its key, help at the right end; with the program's name and wider gaps where there is
 // room.
 static void draw_tabs(Canvas *canvas, Rect row, const Session *session) {
   enum { NAME_COLS = 10 };
-  bool titled[SESSION_VIEWS_MAX] = {false};
-  const int n = view_count, help = n - 1;
+  bool titled[SESSION_VIEWS_MAX] = {false}, shown[SESSION_VIEWS_MAX];
+  const int n = keys_shown(session, row.cols, shown), help = view_count - 1;
   int col = 1;
   int left = choose_titles(session, row.cols - 2 * n, titled);
   int gap = left > n - 1 ? 2 : 1;
   if (left > n - 1 + NAME_COLS) col = canvas_text(canvas, row, 0, 1, STYLE_TITLE, "gemmview") + 2;
-  for (int i = 0; i < help; i++) col = draw_tab(canvas, row, col, session, i, titled[i]) + gap;
+  for (int i = 0; i < help; i++)
+    if (shown[i]) col = draw_tab(canvas, row, col, session, i, titled[i]) + gap;
   int help_cols = 1 + (titled[help] ? title_cols(help) : 0) + (left > 0);
   draw_tab(canvas, row, row.cols - help_cols, session, help, titled[help]);
 }

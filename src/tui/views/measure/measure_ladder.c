@@ -246,10 +246,14 @@ static void draw_bar_legend(Canvas *canvas, Rect head, const Session *session) {
   enum { LEGEND_COLS = 21 };
   const Estimate estimate = estimate_here(session);
   char error[ESTIMATE_SAID_BYTES], said[ESTIMATE_SAID_BYTES + 16];
-  snprintf(said, sizeof said, "%s%s %s", estimate.by == ESTIMATE_STAND_IN ? "~" : "",
-           estimate_word(&estimate), estimate_said(error, &estimate, canvas->ascii));
+  const char *mark = estimate.by == ESTIMATE_STAND_IN ? "~" : "", *word = estimate_word(&estimate);
+  snprintf(said, sizeof said, "%s%s %s", mark, word,
+           estimate_said(error, &estimate, canvas->ascii));
   const int room = head.cols - BAR_COL;
   const bool whole = utf8_columns(said) + 1 < room - LEGEND_COLS, only = !whole;
+  if (only && utf8_columns(said) + 2 > room)
+    snprintf(said, sizeof said, "%s%s %s", mark, word,
+             estimate_error_said(error, &estimate, canvas->ascii));
   if (only && utf8_columns(said) + 2 > room) estimate_error_said(said, &estimate, canvas->ascii);
   int col = BAR_COL;
   for (int i = only ? 2 : 0; i < 3; i++) {

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "base/whole.h"
 #include "model/ir/stmt.h"
 #include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"
@@ -46,7 +47,7 @@ static Panes split_panes(Rect in) {
   const bool roomy = in.rows >= ROOMY_ROWS;
   panes.headline = rect_take_top(&in, roomy ? 2 : 1);
   rect_take_top(&in, roomy);
-  int text_rows = in.rows >= 33 ? 5 : in.rows >= 18 ? 3 : in.rows >= 13 ? 2 : 1;
+  int text_rows = in.rows >= 34 ? 6 : in.rows >= 33 ? 5 : in.rows >= 18 ? 3 : in.rows >= 13 ? 2 : 1;
   panes.text = rect_take_bottom(&in, text_rows);
   rect_take_bottom(&in, in.rows > 11);
   Rect low = rect_take_bottom(&in, in.rows > 11 ? 3 : 1);
@@ -258,14 +259,15 @@ static void draw_lines(Canvas *canvas, Rect in, const Panes *panes) {
     canvas_vline(canvas, in, top, panes->split, panes->text.row - panes->nest.row, STYLE_BORDER);
 }
 
-// A sentence goes on in the next row if there are rows for it; else each has one row, cut at its
-// end.
+// A sentence goes on in the next row if there are rows for it, the last one as far as they go; else
+// each has one row, cut at its end.
 static void draw_sentences(Canvas *canvas, Rect in, const Explore *explore) {
   const bool wraps = in.rows > 3;  // the story wherever it is told first
   rect_take_left(&in, 1);
   for (int i = 0; i < explore->n_sentences && in.rows > 0; i++) {
     const Sentence *sentence = &explore->sentence[i];
     int rows = canvas_wrap_rows(sentence->text, in.cols);
+    if (wraps && i == explore->n_sentences - 1) rows = min_int(rows, in.rows);
     if ((wraps || sentence->whole) && rows <= in.rows) {
       canvas_wrap(canvas, rect_take_top(&in, rows), sentence->style, sentence->text);
       continue;

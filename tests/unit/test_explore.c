@@ -563,6 +563,30 @@ START_TEST(the_footer_keeps_the_way_out) {
 }
 END_TEST
 
+// Wherever there is room a knob has the name that one types; else its beginning, and no second
+// name.
+START_TEST(a_knob_has_one_name) {
+  session_go_rung(session, ladder_find_rung(session->doc.ladder, "padded", &diags));
+  canvas_resize(canvas, 40, 120);
+  drive_frame(session, canvas);
+  ck_assert(shows(" PIPELINE_STAGES 1") && shows(" INTERLEAVE_LOADS 0"));
+  canvas_resize(canvas, 24, 80);
+  drive_frame(session, canvas);
+  ck_assert(shows(" PIPELINE_ST… 1") && !shows(" PIPELINE 1"));
+}
+END_TEST
+
+// The store of padded: each lane writes 16 bytes, 32 bytes behind the lane before it.
+START_TEST(wasted_sectors_have_a_cause) {
+  session_go_rung(session, ladder_find_rung(session->doc.ladder, "padded", &diags));
+  canvas_resize(canvas, 40, 120);
+  session->at.site = session_site_count(session) - 1;
+  drive_frame(session, canvas);
+  ck_assert(shows("Lanes are 32 bytes apart. Each has a sector of 32"));
+  ck_assert(shows("uses 16 of them."));
+}
+END_TEST
+
 Suite *suite_explore(void);
 Suite *suite_explore(void) {
   Suite *suite = suite_create("explore");
@@ -595,6 +619,8 @@ Suite *suite_explore(void) {
   tcase_add_test(tcase, the_lane_table_is_whole);
   tcase_add_test(tcase, both_keys_of_a_hint_can_be_clicked);
   tcase_add_test(tcase, the_footer_keeps_the_way_out);
+  tcase_add_test(tcase, a_knob_has_one_name);
+  tcase_add_test(tcase, wasted_sectors_have_a_cause);
   suite_add_tcase(suite, tcase);
   return suite;
 }

@@ -217,6 +217,21 @@ START_TEST(every_rung) {
 }
 END_TEST
 
+// Attention has two products and so no one tile, but mbarriers for Q, K and V. Three warpgroups of
+// four warps free a slot; a slab of K is 128 x 128 of bf16.
+START_TEST(attention_has_mbarriers) {
+  const Model *model = property_rung("attention", "three_groups", "");
+  ck_assert_ptr_null(on_chip(property_arena, model));
+  const OnChip *chip = on_chip_barriers(property_arena, model);
+  ck_assert_int_eq(chip->n_barriers, 5);
+  ck_assert_int_eq(barrier(chip, "empty_k")->arrivals, 12);
+  ck_assert_int_eq(barrier(chip, "full_v")->arrivals, 1);
+  ck_assert_int_eq(barrier(chip, "full_k")->signal[0].bytes, 128 * 128 * 2);
+  ck_assert_int_eq(barrier(chip, "empty_k")->wait[0].phase, 1);
+  ck_assert_int_eq(chip->n_slots, 2);
+}
+END_TEST
+
 Suite *suite_on_chip(void);
 
 Suite *suite_on_chip(void) {
@@ -231,6 +246,7 @@ Suite *suite_on_chip(void) {
   tcase_add_test(tcase, a_pair_shares_b);
   tcase_add_test(tcase, multicast_deals_out_b);
   tcase_add_test(tcase, every_rung);
+  tcase_add_test(tcase, attention_has_mbarriers);
   suite_add_tcase(suite, tcase);
   return suite;
 }

@@ -206,6 +206,11 @@ static const char *settle(McPlan *plan, const McLine *line, const McRead *read, 
   return NULL;
 }
 
+// Whether the row knows of a byte or a half of a register.
+static bool takes_parts(const McOp *op) {
+  return op->run == mc_run_unpack_preds || (op->as && str_starts(op->as, "cvt"));
+}
+
 // Operands in the order of the row; what may be missing is taken where its kind is there.
 static const char *settle_operands(McPlan *plan, const McOp *op, const McLine *line, uint64_t low,
                                    McStep *out) {
@@ -221,6 +226,7 @@ static const char *settle_operands(McPlan *plan, const McOp *op, const McLine *l
     if (may_miss && (!fit || spare <= 0)) continue;
     if (!fit) return "its operands are not known";
     spare -= may_miss;
+    if (line->operands[at].shift && !takes_parts(op)) return "a part of a register";
     const char *why = settle(plan, line, &line->operands[at++], c, low, operand);
     if (why) return why;
   }
@@ -273,6 +279,10 @@ static int gather_value(McStep *out, const McOperand *o) {
                                 : o->letter == 'z' ? MC_GATHER_SIXTEENS
                                 : o->n == 2        ? MC_GATHER_64
                                                    : kind);
+  if (o->read->shift) {
+    g->kind = MC_GATHER_PART;
+    g->scale = o->read->shift;
+  }
   g->half = o->read->half;
   g->low = o->arg[0];
   g->keep = o->n == 2 ? UINT64_C(0xffffffff) | (uint64_t)o->keep << 32 : o->keep;
@@ -343,7 +353,7 @@ static const char *special_text(const McRead *read) {
 static const char *operand_text(McPlan *plan, McStep *out, McOperand *o) {
   Arena *arena = plan->arena;
   const bool gathers = o->keep != ~0u || o->flip || o->add || is_letter(o->letter, "glnyz") ||
-                       (o->read && o->read->half);
+                       (o->read && (o->read->half || o->read->shift));
   if (is_letter(o->letter, "pq"))
     return arena_printf(arena, "%s%s%d", o->negated ? "!" : "",
                         o->arg[0] >= MC_FRAME_UP ? "UP" : "P", o->arg[0] % MC_FRAME_UP);

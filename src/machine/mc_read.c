@@ -68,7 +68,13 @@ static bool is_plain_suffix(const char *word, size_t n) {
   return false;
 }
 
-// Suffixes of a register: ".reuse", ".64", ".H0_H0", ".U32", ".X4".
+// ".B2": a byte, ".H1": a half; the bits below it, or -1.
+static int shift_of(const char *word, size_t n) {
+  const bool part = n == 2 && (*word == 'B' || *word == 'H') && word[1] >= '0' && word[1] <= '3';
+  return part ? (word[1] - '0') * (*word == 'B' ? 8 : 16) : -1;
+}
+
+// Suffixes of a register: ".reuse", ".64", ".H0_H0", ".U32", ".X4", ".B1".
 static const char *read_suffixes(const char *at, McRead *out, bool *known) {
   while (*at == '.') {
     const char *word = at + 1;
@@ -81,6 +87,8 @@ static const char *read_suffixes(const char *at, McRead *out, bool *known) {
       out->half = 2;
     else if (word[0] == 'X' && is_digit(word[1]))
       out->scale = atoi(word + 1);
+    else if (shift_of(word, n) >= 0)
+      out->shift = shift_of(word, n);
     else if (!is_plain_suffix(word, n))
       *known = false;
     at = word + n;

@@ -36,6 +36,7 @@ typedef struct McRead {
   bool negated, absolute, inverted;
   int turned;  // of a descriptor: 1 for A, 2 for B
   int half;    // 1 of .H0_H0, 2 of .H1_H1, 0
+  int shift;   // bits below the part that is meant: 8 of .B1, 16 of .H1
   const char *text;
 } McRead;
 

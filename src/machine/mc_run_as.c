@@ -84,6 +84,9 @@ static void gather(PtxWarp *w, const McGather *g, uint32_t mask) {
     case MC_GATHER_PARITY:
       FOR_LANES(mask) T[l] = low[l] >> 31 & 1;
       break;
+    case MC_GATHER_PART:
+      FOR_LANES(mask) T[l] = (uint32_t)low[l] >> g->scale;
+      break;
   }
   w->frame_taint[MC_FRAME_T + g->t] = data_of(w, g->low) | data_of(w, g->high) |
                                       data_of(w, g->uniform) | data_of(w, g->uniform_high);

@@ -135,7 +135,7 @@ void mc_run_pack_preds(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mas
 void mc_run_unpack_preds(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   (void)m;
   const uint64_t *A = mc_row(w, i, 1, 0), *B = mc_row(w, i, 2, 0);
-  const int shift = byte_of(i->machine);
+  const int shift = byte_of(i->machine) + mc_operand(i, 1)->read->shift;
   const uint32_t data = mc_data(w, i);
   for (int p = 0; p < MC_PT; p++) {
     uint32_t bits = 0, lanes = 0;

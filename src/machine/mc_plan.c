@@ -372,9 +372,10 @@ static const char *operand_text(McPlan *plan, McStep *out, McOperand *o) {
 
 // $0+1: the address of shared memory in the register behind operand 0's; $0:2: the number there.
 static const char *text_behind(McPlan *plan, McStep *out, const McOperand *o, int by, char how) {
-  const PtxArg arg = uniform_arg(o->read, by);
+  const bool uniform = o->read->number == MC_NO_REGISTER;
+  const PtxArg arg = uniform ? uniform_arg(o->read, by) : address_arg(o->read, by);
   if (how == ':') return arg_text(plan->arena, arg);
-  McGather *g = add_gather(out, MC_GATHER_SHARED);
+  McGather *g = add_gather(out, o->letter == 'o' ? MC_GATHER_CLUSTER : MC_GATHER_SHARED);
   g->uniform = arg;
   return arena_printf(plan->arena, "T%d", g->t);
 }

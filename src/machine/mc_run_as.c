@@ -157,6 +157,7 @@ static bool find_word(const LaunchWord *words, size_t n, int64_t at, uint32_t *o
 static bool launch_word(const PtxMachine *m, int64_t at, uint32_t *out) {
   const uint32_t stack = (uint32_t)m->local_bytes;
   const uint64_t parameters = PTX_PARAM_WINDOW;
+  const uint64_t bank = parameters - (uint64_t)m->module->machine->parameters;
   const LaunchWord words[] = {
       {0x00, (uint32_t)m->launch.block[0]},
       {0x04, (uint32_t)m->launch.block[1]},
@@ -172,6 +173,9 @@ static bool launch_word(const PtxMachine *m, int64_t at, uint32_t *out) {
       {0x48, (uint32_t)m->workspace},
       // %reserved_smem_offset_1, in front of the kernel's own shared memory.
       {0x6c, (uint32_t)PTX_SHARED_WINDOW + PTX_RESERVED_1},
+      // Where the bank lies: nvjet's kernels of cuBLAS 13.0 find their tensor maps 0x2c0 from there.
+      {0xc0, (uint32_t)bank},
+      {0xc4, (uint32_t)(bank >> 32)},
       // Where the parameters lie for an instruction that needs an address of one.
       {0x198, (uint32_t)parameters},
       {0x19c, (uint32_t)(parameters >> 32)},

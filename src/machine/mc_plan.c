@@ -211,6 +211,12 @@ static bool takes_parts(const McOp *op) {
   return op->run == mc_run_unpack_preds || (op->as && str_starts(op->as, "cvt"));
 }
 
+// Of LEA.HI R20, R22, R20, 0x0, 0x1e the first number is the upper word, the second one the shift.
+static bool is_upper_word(const McLine *line, int at) {
+  return at + 1 < line->n && line->operands[at].kind == MC_NUMBER &&
+         line->operands[at + 1].kind == MC_NUMBER;
+}
+
 // Operands in the order of the row; what may be missing is taken where its kind is there.
 static const char *settle_operands(McPlan *plan, const McOp *op, const McLine *line, uint64_t low,
                                    McStep *out) {
@@ -222,7 +228,8 @@ static const char *settle_operands(McPlan *plan, const McOp *op, const McLine *l
     const bool may_miss = memchr(c, '?', strcspn(c, " "));
     McOperand *operand = &out->operands[out->n++];
     *operand = (McOperand){.letter = *c};
-    const bool fit = at < line->n && fits(*c, &line->operands[at]);
+    const bool fit = at < line->n && (fits(*c, &line->operands[at]) ||
+                                      (*c == 'r' && is_upper_word(line, at)));
     if (may_miss && (!fit || spare <= 0)) continue;
     if (!fit) return "its operands are not known";
     spare -= may_miss;
@@ -279,9 +286,9 @@ static int gather_value(McStep *out, const McOperand *o) {
                                 : o->letter == 'z' ? MC_GATHER_SIXTEENS
                                 : o->n == 2        ? MC_GATHER_64
                                                    : kind);
-  if (o->read->shift) {
+  if (o->read->shift || o->letter == 'u') {
     g->kind = MC_GATHER_PART;
-    g->scale = o->read->shift;
+    g->scale = o->letter == 'u' ? 16 : o->read->shift;
   }
   g->half = o->read->half;
   g->low = o->arg[0];
@@ -352,7 +359,7 @@ static const char *special_text(const McRead *read) {
 // The text of an operand that is written or read; NULL: there is no such special register.
 static const char *operand_text(McPlan *plan, McStep *out, McOperand *o) {
   Arena *arena = plan->arena;
-  const bool gathers = o->keep != ~0u || o->flip || o->add || is_letter(o->letter, "glnyz") ||
+  const bool gathers = o->keep != ~0u || o->flip || o->add || is_letter(o->letter, "glnuyz") ||
                        (o->read && (o->read->half || o->read->shift));
   if (is_letter(o->letter, "pq"))
     return arena_printf(arena, "%s%s%d", o->negated ? "!" : "",

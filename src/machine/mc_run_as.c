@@ -120,6 +120,17 @@ void mc_run_lone(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   mc_run_as(m, w, i, mask & (~mask + 1));
 }
 
+// Bit 63 of what an mbarrier begins with is the phase under way. ptxas writes 0 there; cuBLAS's
+// nvjet kernels write 1, so that a wait for phase 0 goes on at once.
+void mc_run_begin_mbarrier(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  enum { NUMBER = 2 };
+  const uint32_t lane = (uint32_t)__builtin_ctz(mask);
+  mc_run_as(m, w, i, 1u << lane);
+  if (m->stopped || !(mc_row(w, i, NUMBER, 1)[lane] >> 31 & 1)) return;
+  PtxMbarrier *b = ptx_mbarrier_of(m, w, i->as, &i->as->groups[0], lane);
+  if (b) ptx_mbarrier_end_phase(m, w, b);
+}
+
 void mc_run_product(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   mc_run_as(m, w, i, mask);
   const McOperand *group = mc_operand(i, i->machine->n - 1);

@@ -228,8 +228,8 @@ static const char *settle_operands(McPlan *plan, const McOp *op, const McLine *l
     const bool may_miss = memchr(c, '?', strcspn(c, " "));
     McOperand *operand = &out->operands[out->n++];
     *operand = (McOperand){.letter = *c};
-    const bool fit = at < line->n && (fits(*c, &line->operands[at]) ||
-                                      (*c == 'r' && is_upper_word(line, at)));
+    const bool fit =
+        at < line->n && (fits(*c, &line->operands[at]) || (*c == 'r' && is_upper_word(line, at)));
     if (may_miss && (!fit || spare <= 0)) continue;
     if (!fit) return "its operands are not known";
     spare -= may_miss;

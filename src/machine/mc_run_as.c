@@ -167,6 +167,7 @@ static bool find_word(const LaunchWord *words, size_t n, int64_t at, uint32_t *o
 // Bank 0 begins with the launch; the parameters stand behind it.
 static bool launch_word(const PtxMachine *m, int64_t at, uint32_t *out) {
   const uint32_t stack = (uint32_t)m->local_bytes;
+  const int *cluster = m->cluster;
   const uint64_t parameters = PTX_PARAM_WINDOW;
   const uint64_t bank = parameters - (uint64_t)m->module->machine->parameters;
   const LaunchWord words[] = {
@@ -184,7 +185,17 @@ static bool launch_word(const PtxMachine *m, int64_t at, uint32_t *out) {
       {0x48, (uint32_t)m->workspace},
       // %reserved_smem_offset_1, in front of the kernel's own shared memory.
       {0x6c, (uint32_t)PTX_SHARED_WINDOW + PTX_RESERVED_1},
-      // Where the bank lies: nvjet's kernels of cuBLAS 13.0 find their tensor maps 0x2c0 from there.
+      // Whether blocks run in clusters, the blocks of a cluster, and 1 by each of them: cuBLAS's
+      // sm90_xmma kernels find the cluster of a block by them.
+      {0x140, cluster[0] * cluster[1] * cluster[2] > 1},
+      {0x144, (uint32_t)cluster[0]},
+      {0x148, (uint32_t)cluster[1]},
+      {0x14c, (uint32_t)cluster[2]},
+      {0x150, (uint32_t)ptx_f32_bits(1.0F / (float)cluster[0])},
+      {0x154, (uint32_t)ptx_f32_bits(1.0F / (float)cluster[1])},
+      {0x158, (uint32_t)ptx_f32_bits(1.0F / (float)cluster[2])},
+      // Where the bank lies: nvjet's kernels of cuBLAS 13.0 find their tensor maps 0x2c0 from
+      // there.
       {0xc0, (uint32_t)bank},
       {0xc4, (uint32_t)(bank >> 32)},
       // Where the parameters lie for an instruction that needs an address of one.

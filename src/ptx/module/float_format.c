@@ -91,8 +91,7 @@ static bool round_double(const PtxFormat *format, double value, PtxRounding roun
   const int below = format->exponent_min - (raw - BIAS);
   const int exponent = below > 0 ? 0 : -below;  // above the smallest one
   const int cut = FRACTION - format->fraction_bits + (below > 0 ? below : 0);
-  const uint64_t size =
-      (from & ((UINT64_C(1) << FRACTION) - 1)) | UINT64_C(1) << FRACTION;
+  const uint64_t size = (from & ((UINT64_C(1) << FRACTION) - 1)) | UINT64_C(1) << FRACTION;
   uint64_t whole = 0, quarters = 1;  // what is cut off: none, below a half, a half, above it
   if (cut <= FRACTION + 1) {
     const uint64_t rest = size & ((UINT64_C(1) << cut) - 1), half = UINT64_C(1) << (cut - 1);

@@ -14,8 +14,8 @@ bool ptx_side_plan(Arena *arena, PtxSide *side, const Atom *atom, AtomOperand op
   if (packing.n_registers != group->n || packing.n_values * PTX_LANES > PTX_SIDE_ELEMENTS)
     return false;
   const int per = packing.per_register, n = packing.n_values * PTX_LANES;
-  *side = (PtxSide){type, packing.n_values, per, packing.value_bits,
-                    ARENA_ARRAY(arena, uint16_t, n)};
+  *side =
+      (PtxSide){type, packing.n_values, per, packing.value_bits, ARENA_ARRAY(arena, uint16_t, n)};
   for (int v = 0; v < packing.n_values; v++)
     for (int lane = 0; lane < PTX_LANES; lane++) {
       const FragmentElement e = fragment_map_element(&map, lane, v);
@@ -42,8 +42,7 @@ static void take_bytes(const uint64_t *R, size_t width, unsigned char *out) {
     memcpy(out, words, sizeof words);
     return;
   }
-  for (int lane = 0; lane < PTX_LANES; lane++)
-    memcpy(out + (size_t)lane * width, &R[lane], width);
+  for (int lane = 0; lane < PTX_LANES; lane++) memcpy(out + (size_t)lane * width, &R[lane], width);
 }
 
 void ptx_side_read(const PtxMachine *m, PtxWarp *w, const PtxGroup *g, const PtxSide *side,

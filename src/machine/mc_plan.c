@@ -211,7 +211,7 @@ static bool takes_parts(const McOp *op) {
   return op->run == mc_run_unpack_preds || (op->as && str_starts(op->as, "cvt"));
 }
 
-// Of LEA.HI R20, R22, R20, 0x0, 0x1e the first number is the upper word, the second one the shift.
+// LEA.HI R20, R22, R20, 0x0, 0x1e: the first number is the upper word, the second one the shift.
 static bool is_upper_word(const McLine *line, int at) {
   return at + 1 < line->n && line->operands[at].kind == MC_NUMBER &&
          line->operands[at + 1].kind == MC_NUMBER;

@@ -9,7 +9,7 @@
 
 #include "ptx/run/run.h"
 
-// What an access of an instruction came to when it was counted last. The next one comes to the same
+// The last count of an instruction. The next access comes to the same
 // where its addresses lie as far from each other and from the lines of 128 bytes.
 typedef struct Counted {
   const BankOp *op;  // NULL: none was counted

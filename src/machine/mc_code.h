@@ -52,6 +52,7 @@ typedef enum McGatherKind {
   MC_GATHER_COUNT,    // the arrivals that an mbarrier awaits, of what it begins with
   MC_GATHER_SIXTEENS,
   MC_GATHER_PARITY,
+  MC_GATHER_PART,  // a byte or a half of a register, and what lies above it
 } McGatherKind;
 
 // Something that is put into T before the instruction is run as PTX.

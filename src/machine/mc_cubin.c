@@ -127,6 +127,13 @@ static const char *symbol_name(const Symbols *s, int index) {
   return s->names.at ? elf_string(s->names, word_at(s->table.at + index * SYMBOL_BYTES)) : "";
 }
 
+int mc_cubin_symbol_index(const McCubin *cubin, const char *name) {
+  const Symbols s = symbols_of(cubin);
+  for (int i = 0; i < s.n; i++)
+    if (str_equal(symbol_name(&s, i), name)) return i;
+  return -1;
+}
+
 bool mc_cubin_symbol(const McCubin *cubin, const char *name, McSymbol *out) {
   const Symbols s = symbols_of(cubin);
   for (int i = 0; i < s.n; i++) {

@@ -61,3 +61,5 @@ typedef struct McSymbol {
   uint64_t at;
 } McSymbol;
 bool mc_cubin_symbol(const McCubin *cubin, const char *name, McSymbol *out);
+// Its place in the table of symbols; -1: there is none.
+int mc_cubin_symbol_index(const McCubin *cubin, const char *name);

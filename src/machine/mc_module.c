@@ -224,7 +224,7 @@ static void give_groups(PtxModule *module, const McStep *step, PtxInst *i, int *
     *group = (PtxGroup){.kind = PTX_GROUP_SINK, .at = *at};
     if (!o->present) continue;
     group->written = o->letter == 'd' || o->letter == 'p';
-    if (is_pred || strchr("dsrfhglnyz", o->letter)) {
+    if (is_pred || strchr("dsrfhglnuyz", o->letter)) {
       group->kind = is_pred ? PTX_GROUP_PRED : PTX_GROUP_VALUE;
       group->n = is_pred ? 1 : o->n;
       for (int k = 0; k < group->n; k++) module->args[(*at)++] = o->arg[k];

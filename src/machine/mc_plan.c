@@ -206,6 +206,17 @@ static const char *settle(McPlan *plan, const McLine *line, const McRead *read, 
   return NULL;
 }
 
+// Whether the row knows of a byte or a half of a register.
+static bool takes_parts(const McOp *op) {
+  return op->run == mc_run_unpack_preds || (op->as && str_starts(op->as, "cvt"));
+}
+
+// LEA.HI R20, R22, R20, 0x0, 0x1e: the first number is the upper word, the second one the shift.
+static bool is_upper_word(const McLine *line, int at) {
+  return at + 1 < line->n && line->operands[at].kind == MC_NUMBER &&
+         line->operands[at + 1].kind == MC_NUMBER;
+}
+
 // Operands in the order of the row; what may be missing is taken where its kind is there.
 static const char *settle_operands(McPlan *plan, const McOp *op, const McLine *line, uint64_t low,
                                    McStep *out) {
@@ -217,10 +228,12 @@ static const char *settle_operands(McPlan *plan, const McOp *op, const McLine *l
     const bool may_miss = memchr(c, '?', strcspn(c, " "));
     McOperand *operand = &out->operands[out->n++];
     *operand = (McOperand){.letter = *c};
-    const bool fit = at < line->n && fits(*c, &line->operands[at]);
+    const bool fit =
+        at < line->n && (fits(*c, &line->operands[at]) || (*c == 'r' && is_upper_word(line, at)));
     if (may_miss && (!fit || spare <= 0)) continue;
     if (!fit) return "its operands are not known";
     spare -= may_miss;
+    if (line->operands[at].shift && !takes_parts(op)) return "a part of a register";
     const char *why = settle(plan, line, &line->operands[at++], c, low, operand);
     if (why) return why;
   }
@@ -273,6 +286,10 @@ static int gather_value(McStep *out, const McOperand *o) {
                                 : o->letter == 'z' ? MC_GATHER_SIXTEENS
                                 : o->n == 2        ? MC_GATHER_64
                                                    : kind);
+  if (o->read->shift || o->letter == 'u') {
+    g->kind = MC_GATHER_PART;
+    g->scale = o->letter == 'u' ? 16 : o->read->shift;
+  }
   g->half = o->read->half;
   g->low = o->arg[0];
   g->keep = o->n == 2 ? UINT64_C(0xffffffff) | (uint64_t)o->keep << 32 : o->keep;
@@ -342,8 +359,8 @@ static const char *special_text(const McRead *read) {
 // The text of an operand that is written or read; NULL: there is no such special register.
 static const char *operand_text(McPlan *plan, McStep *out, McOperand *o) {
   Arena *arena = plan->arena;
-  const bool gathers = o->keep != ~0u || o->flip || o->add || is_letter(o->letter, "glnyz") ||
-                       (o->read && o->read->half);
+  const bool gathers = o->keep != ~0u || o->flip || o->add || is_letter(o->letter, "glnuyz") ||
+                       (o->read && (o->read->half || o->read->shift));
   if (is_letter(o->letter, "pq"))
     return arena_printf(arena, "%s%s%d", o->negated ? "!" : "",
                         o->arg[0] >= MC_FRAME_UP ? "UP" : "P", o->arg[0] % MC_FRAME_UP);
@@ -362,9 +379,10 @@ static const char *operand_text(McPlan *plan, McStep *out, McOperand *o) {
 
 // $0+1: the address of shared memory in the register behind operand 0's; $0:2: the number there.
 static const char *text_behind(McPlan *plan, McStep *out, const McOperand *o, int by, char how) {
-  const PtxArg arg = uniform_arg(o->read, by);
+  const bool uniform = o->read->number == MC_NO_REGISTER;
+  const PtxArg arg = uniform ? uniform_arg(o->read, by) : address_arg(o->read, by);
   if (how == ':') return arg_text(plan->arena, arg);
-  McGather *g = add_gather(out, MC_GATHER_SHARED);
+  McGather *g = add_gather(out, o->letter == 'o' ? MC_GATHER_CLUSTER : MC_GATHER_SHARED);
   g->uniform = arg;
   return arena_printf(plan->arena, "T%d", g->t);
 }

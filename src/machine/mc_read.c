@@ -62,13 +62,19 @@ static const char *read_register(const char *at, McRead *out) {
 
 // Suffixes that change nothing where they stand.
 static bool is_plain_suffix(const char *word, size_t n) {
-  static const char *const plain[] = {"reuse", "U32", "ROW", "COL"};
+  static const char *const plain[] = {"reuse", "ROW", "COL"};
   for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
     if (strlen(plain[i]) == n && strncmp(plain[i], word, n) == 0) return true;
   return false;
 }
 
-// Suffixes of a register: ".reuse", ".64", ".H0_H0", ".U32", ".X4".
+// ".B2": a byte, ".H1": a half; the bits below it, or -1.
+static int shift_of(const char *word, size_t n) {
+  const bool part = n == 2 && (*word == 'B' || *word == 'H') && word[1] >= '0' && word[1] <= '3';
+  return part ? (word[1] - '0') * (*word == 'B' ? 8 : 16) : -1;
+}
+
+// Suffixes of a register: ".reuse", ".64", ".H0_H0", ".U32", ".X4", ".B1".
 static const char *read_suffixes(const char *at, McRead *out, bool *known) {
   while (*at == '.') {
     const char *word = at + 1;
@@ -81,6 +87,10 @@ static const char *read_suffixes(const char *at, McRead *out, bool *known) {
       out->half = 2;
     else if (word[0] == 'X' && is_digit(word[1]))
       out->scale = atoi(word + 1);
+    else if (shift_of(word, n) >= 0)
+      out->shift = shift_of(word, n);
+    else if (n == 3 && strncmp(word, "U32", n) == 0)
+      out->is_narrow = true;
     else if (!is_plain_suffix(word, n))
       *known = false;
     at = word + n;
@@ -124,6 +134,7 @@ static const char *read_sum(const char *at, McRead *out) {
       } else if (!part.is_uniform && out->number == MC_NO_REGISTER) {
         out->number = part.number;
         out->is_wide = part.is_wide;
+        out->is_narrow = part.is_narrow;
         out->scale = part.scale;
       } else {
         return NULL;
@@ -228,6 +239,20 @@ static bool is_second_half(const McLine *line) {
   return line->operands[n - 1].is_float && line->operands[n - 2].is_float;
 }
 
+// LDG.E R17, [R20]: where no descriptor stands in front of it, .E alone says that R21 is the upper
+// half of the address.
+static void widen_addresses(McLine *line) {
+  bool extended = false;
+  for (int i = 0; i < line->n_words; i++)
+    extended |= line->words[i].length == 1 && line->words[i].text[0] == 'E';
+  for (int i = 0; extended && i < line->n; i++) {
+    McRead *read = &line->operands[i];
+    if (read->kind == MC_ADDRESS && read->number != MC_NO_REGISTER &&
+        read->uniform == MC_NO_REGISTER && !read->is_narrow)
+      read->is_wide = true;
+  }
+}
+
 const char *mc_read(Arena *arena, const char *text, McLine *out) {
   *out = (McLine){0};
   const char *at = read_guard(skip(text + (*text == '{')), out);
@@ -246,5 +271,6 @@ const char *mc_read(Arena *arena, const char *text, McLine *out) {
     at = skip(at);
     at += *at == ',';
   }
+  widen_addresses(out);
   return NULL;
 }

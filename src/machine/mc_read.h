@@ -29,6 +29,7 @@ typedef struct McRead {
   int number;                     // RZ, URZ, PT are 255, 63, 7; MC_NO_REGISTER: there is none
   int uniform;                    // of an address; MC_NO_REGISTER
   bool uniform_is_wide, is_wide;  // .64
+  bool is_narrow;                 // .U32
   int scale;                      // of the register of an address: 4 of [R5.X4]
   int bank;
   int64_t value;
@@ -36,6 +37,7 @@ typedef struct McRead {
   bool negated, absolute, inverted;
   int turned;  // of a descriptor: 1 for A, 2 for B
   int half;    // 1 of .H0_H0, 2 of .H1_H1, 0
+  int shift;   // bits below the part that is meant: 8 of .B1, 16 of .H1
   const char *text;
 } McRead;
 

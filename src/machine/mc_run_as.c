@@ -84,6 +84,9 @@ static void gather(PtxWarp *w, const McGather *g, uint32_t mask) {
     case MC_GATHER_PARITY:
       FOR_LANES(mask) T[l] = low[l] >> 31 & 1;
       break;
+    case MC_GATHER_PART:
+      FOR_LANES(mask) T[l] = (uint32_t)low[l] >> g->scale;
+      break;
   }
   w->frame_taint[MC_FRAME_T + g->t] = data_of(w, g->low) | data_of(w, g->high) |
                                       data_of(w, g->uniform) | data_of(w, g->uniform_high);
@@ -115,6 +118,17 @@ void mc_run_as(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
 
 void mc_run_lone(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   mc_run_as(m, w, i, mask & (~mask + 1));
+}
+
+// Bit 63 of what an mbarrier begins with is the phase under way. ptxas writes 0 there; cuBLAS's
+// nvjet kernels write 1, so that a wait for phase 0 goes on at once.
+void mc_run_begin_mbarrier(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  enum { NUMBER = 2 };
+  const uint32_t lane = (uint32_t)__builtin_ctz(mask);
+  mc_run_as(m, w, i, 1u << lane);
+  if (m->stopped || !(mc_row(w, i, NUMBER, 1)[lane] >> 31 & 1)) return;
+  PtxMbarrier *b = ptx_mbarrier_of(m, w, i->as, &i->as->groups[0], lane);
+  if (b) ptx_mbarrier_end_phase(m, w, b);
 }
 
 void mc_run_product(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
@@ -153,7 +167,9 @@ static bool find_word(const LaunchWord *words, size_t n, int64_t at, uint32_t *o
 // Bank 0 begins with the launch; the parameters stand behind it.
 static bool launch_word(const PtxMachine *m, int64_t at, uint32_t *out) {
   const uint32_t stack = (uint32_t)m->local_bytes;
+  const int *cluster = m->cluster;
   const uint64_t parameters = PTX_PARAM_WINDOW;
+  const uint64_t bank = parameters - (uint64_t)m->module->machine->parameters;
   const LaunchWord words[] = {
       {0x00, (uint32_t)m->launch.block[0]},
       {0x04, (uint32_t)m->launch.block[1]},
@@ -169,6 +185,19 @@ static bool launch_word(const PtxMachine *m, int64_t at, uint32_t *out) {
       {0x48, (uint32_t)m->workspace},
       // %reserved_smem_offset_1, in front of the kernel's own shared memory.
       {0x6c, (uint32_t)PTX_SHARED_WINDOW + PTX_RESERVED_1},
+      // Whether blocks run in clusters, the blocks of a cluster, and 1 by each of them: cuBLAS's
+      // sm90_xmma kernels find the cluster of a block by them.
+      {0x140, cluster[0] * cluster[1] * cluster[2] > 1},
+      {0x144, (uint32_t)cluster[0]},
+      {0x148, (uint32_t)cluster[1]},
+      {0x14c, (uint32_t)cluster[2]},
+      {0x150, (uint32_t)ptx_f32_bits(1.0F / (float)cluster[0])},
+      {0x154, (uint32_t)ptx_f32_bits(1.0F / (float)cluster[1])},
+      {0x158, (uint32_t)ptx_f32_bits(1.0F / (float)cluster[2])},
+      // Where the bank lies: nvjet's kernels of cuBLAS 13.0 find their tensor maps 0x2c0 from
+      // there.
+      {0xc0, (uint32_t)bank},
+      {0xc4, (uint32_t)(bank >> 32)},
       // Where the parameters lie for an instruction that needs an address of one.
       {0x198, (uint32_t)parameters},
       {0x19c, (uint32_t)(parameters >> 32)},

@@ -114,17 +114,23 @@ static int byte_of(const McStep *step) {
   return mc_has(step, MC_W_B1) ? 8 : mc_has(step, MC_W_B2) ? 16 : mc_has(step, MC_W_B3) ? 24 : 0;
 }
 
+// UP2UR has the predicates of the warp.
+static int first_pred(const McStep *step) {
+  return step->op->name[0] == 'U' ? MC_FRAME_UP : MC_FRAME_P;
+}
+
 // P2R d, PR, a, mask: the predicates at the bits of the mask, a's bits elsewhere.
 void mc_run_pack_preds(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   (void)m;
   const uint64_t *A = mc_row(w, i, 2, 0), *B = mc_row(w, i, 3, 0);
-  const int shift = byte_of(i->machine);
+  const int shift = byte_of(i->machine), first = first_pred(i->machine);
+  if (first == MC_FRAME_UP) mask = ~0u;
   uint64_t *D = mc_row(w, i, 0, 0);
   uint32_t data = mc_data(w, i);
-  for (int p = 0; p < MC_PT; p++) data |= w->frame_pred_taint[p];
+  for (int p = 0; p < MC_PT; p++) data |= w->frame_pred_taint[first + p];
   FOR_LANES(mask) {
     uint32_t bits = 1u << MC_PT;
-    for (int p = 0; p < MC_PT; p++) bits |= (uint32_t)lane_of(w->frame_preds[p], l) << p;
+    for (int p = 0; p < MC_PT; p++) bits |= (uint32_t)lane_of(w->frame_preds[first + p], l) << p;
     const uint32_t which = (uint32_t)B[l] & 0xff;
     D[l] = ((uint32_t)A[l] & ~(which << shift)) | (bits & which) << shift;
   }
@@ -135,7 +141,7 @@ void mc_run_pack_preds(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mas
 void mc_run_unpack_preds(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   (void)m;
   const uint64_t *A = mc_row(w, i, 1, 0), *B = mc_row(w, i, 2, 0);
-  const int shift = byte_of(i->machine);
+  const int shift = byte_of(i->machine) + mc_operand(i, 1)->read->shift;
   const uint32_t data = mc_data(w, i);
   for (int p = 0; p < MC_PT; p++) {
     uint32_t bits = 0, lanes = 0;

@@ -14,3 +14,7 @@ void mc_run_wait_groups(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t ma
   run_cp_async_wait(m, w, &wait, mask);
   run_bulk_wait(m, w, &wait, mask);
 }
+
+void mc_run_meet_group(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  ptx_meet_group(m, w, i, mask);
+}

@@ -96,12 +96,35 @@ START_TEST(test_sums_are_rounded_once) {
 }
 END_TEST
 
+// F16 and bf16: the short ways against the long one, by way of an f32.
+START_TEST(test_halves_are_rounded_as_ever) {
+  enum { N = 4099 };
+  static double sums[N];
+  static uint16_t out[N];
+  for (int i = 0; i < N; i++) sums[i] = i % 2 ? number(i) : number(i) * 0x1p-20;
+  sums[0] = NAN, sums[1] = INFINITY, sums[2] = 65519.99, sums[3] = -65520, sums[4] = 0x1p-25;
+  for (int way = 0; way <= (int)ptx_multiply_way(); way++) {
+    ptx_sums_f16_by((PtxMultiplyWay)way, sums, N, out);
+    for (int i = 0; i < N; i++) {
+      const float value = (float)sums[i];
+      ck_assert_uint_eq(out[i],
+                        (uint32_t)ptx_float_round(&ptx_formats[PTX_FORMAT_F16], (long double)value,
+                                                  PTX_ROUND_NEAREST, false));
+      ck_assert_uint_eq(ptx_bf16_of(value),
+                        (uint32_t)ptx_float_round(&ptx_formats[PTX_FORMAT_BF16], (long double)value,
+                                                  PTX_ROUND_NEAREST, false));
+    }
+  }
+}
+END_TEST
+
 Suite *suite_multiply(void) {
   Suite *suite = suite_create("multiply");
   TCase *tcase = tcase_create("multiply");
   tcase_add_test(tcase, test_products_are_the_same_in_every_way);
   tcase_add_loop_test(tcase, test_elements_of_every_type, 0, (int)(sizeof types / sizeof *types));
   tcase_add_test(tcase, test_sums_are_rounded_once);
+  tcase_add_test(tcase, test_halves_are_rounded_as_ever);
   suite_add_tcase(suite, tcase);
   return suite;
 }

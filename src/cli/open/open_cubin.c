@@ -85,7 +85,8 @@ const PtxModule *open_cubin(Arena *arena, const OpenRequest *request, const Caps
   const McListing *listing =
       known ? open_known_listing(arena, known, &cubin, kernel, &lines) : NULL;
   if (listing) return mc_module(arena, &cubin, kernel, listing, lines, what, diags);
-  const SassResult *sass = sass_disassemble(arena, bytes, n, DISASSEMBLE_SECONDS);
+  const SassResult *sass = sass_disassemble_one(
+      arena, bytes, n, mc_cubin_symbol_index(&cubin, kernel->name), DISASSEMBLE_SECONDS);
   if (!sass->ok) {
     diag_add(diags, "machine", "%s: %s", what, sass->error);
     return NULL;

@@ -78,8 +78,39 @@ static uint64_t overflow(const PtxFormat *format, PtxRounding rounding, bool neg
   return stays ? format->largest : format->infinity;
 }
 
+// A normal f64, whose last bits below the format's last place are cut off: 0x1.004p11 in f16 has
+// 53 - 11 = 42 bits too many. False: it is none.
+static bool round_double(const PtxFormat *format, double value, PtxRounding rounding, bool finite,
+                         uint64_t *out) {
+  enum { FRACTION = 52, BIAS = 1023, MOST = 2047 };
+  uint64_t from;
+  memcpy(&from, &value, sizeof from);
+  const int raw = (int)(from >> FRACTION & MOST);
+  if (!raw || raw == MOST || format->fraction_bits == FRACTION) return false;
+  const bool negative = from >> 63;
+  const int below = format->exponent_min - (raw - BIAS);
+  const int exponent = below > 0 ? 0 : -below;  // above the smallest one
+  const int cut = FRACTION - format->fraction_bits + (below > 0 ? below : 0);
+  const uint64_t size = (from & ((UINT64_C(1) << FRACTION) - 1)) | UINT64_C(1) << FRACTION;
+  uint64_t whole = 0, quarters = 1;  // what is cut off: none, below a half, a half, above it
+  if (cut <= FRACTION + 1) {
+    const uint64_t rest = size & ((UINT64_C(1) << cut) - 1), half = UINT64_C(1) << (cut - 1);
+    whole = size >> cut;
+    quarters = rest == 0 ? 0 : rest < half ? 1 : rest == half ? 2 : 3;
+  }
+  whole += goes_up(whole, (long double)quarters / 4, rounding, negative);
+  const uint64_t bits = ((uint64_t)exponent << format->fraction_bits) + whole;
+  *out = (uint64_t)negative << (format->bits - 1) |
+         (bits > format->largest ? overflow(format, rounding, negative, finite) : bits);
+  return true;
+}
+
 uint64_t ptx_float_round(const PtxFormat *format, long double value, PtxRounding rounding,
                          bool finite) {
+  uint64_t short_way;
+  if ((long double)(double)value == value &&
+      round_double(format, (double)value, rounding, finite, &short_way))
+    return short_way;
   if (isnan(value)) return format->nan;
   const bool negative = signbit(value) != 0;
   const uint64_t sign = (uint64_t)negative << (format->bits - 1);
@@ -132,6 +163,13 @@ uint16_t ptx_f16_of(float value) {
   small += 0.5f;
   memcpy(&bits, &small, sizeof bits);
   return (uint16_t)(sign | (bits - 0x3f000000));
+}
+
+uint16_t ptx_bf16_of(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  if ((bits & 0x7fffffff) > 0x7f800000) return 0x7fff;
+  return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
 float ptx_f16_value(uint16_t half) {

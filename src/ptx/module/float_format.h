@@ -45,6 +45,7 @@ double ptx_float_value(const PtxFormat *format, uint64_t bits);
 // An element of a matrix as the tensor core takes it: of .tf32 the upper 19 bits, whole numbers
 // too.
 double ptx_type_value(PtxType type, uint64_t bits);
-// Rounds an f32 to the nearest f16: the short way.
+// Round an f32 to the nearest f16 and bf16: the short way.
 uint16_t ptx_f16_of(float value);
+uint16_t ptx_bf16_of(float value);
 float ptx_f16_value(uint16_t bits);

@@ -88,6 +88,10 @@ static void sums_plain(const double *sums, int n, uint32_t *out) {
   for (int i = 0; i < n; i++) out[i] = ptx_sum_f32(sums[i]);
 }
 
+static void halves_plain(const double *sums, int n, uint16_t *out) {
+  for (int i = 0; i < n; i++) out[i] = ptx_f16_of((float)sums[i]);
+}
+
 // ---- x86 ----------------------------------------------------------------------------------------
 
 #if defined __x86_64__
@@ -185,6 +189,23 @@ WITH_256 static int sums_256(const double *sums, int n, uint32_t *out) {
   return i;
 }
 
+WITH_256 static int sums_as_halves_256(const double *sums, int n, uint16_t *out) {
+  enum { AT_ONCE = 8 };
+  int i = 0;
+  for (; i + AT_ONCE <= n; i += AT_ONCE) {
+    const __m128 low = _mm256_cvtpd_ps(_mm256_loadu_pd(sums + i)),
+                 high = _mm256_cvtpd_ps(_mm256_loadu_pd(sums + i + LANES_256));
+    const __m256 both = _mm256_insertf128_ps(_mm256_castps128_ps256(low), high, 1);
+    const __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(both, both, _CMP_UNORD_Q));
+    const __m128i mask =
+        _mm_packs_epi32(_mm256_castsi256_si128(nan), _mm256_extracti128_si256(nan, 1));
+    const __m128i bits = _mm256_cvtps_ph(both, _MM_FROUND_TO_NEAREST_INT);
+    _mm_storeu_si128((__m128i *)(void *)(out + i),
+                     _mm_blendv_epi8(bits, _mm_set1_epi16(0x7fff), mask));
+  }
+  return i;
+}
+
 PtxMultiplyWay ptx_multiply_way(void) {
   // Whatever has AVX2 has F16C, for which clang 14 has no name here.
   const bool wide = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
@@ -213,6 +234,11 @@ void ptx_sums_f32_by(PtxMultiplyWay way, const double *sums, int n, uint32_t *ou
   const int done = way == PTX_MULTIPLY_PLAIN ? 0 : sums_256(sums, n, out);
   sums_plain(sums + done, n - done, out + done);
 }
+
+void ptx_sums_f16_by(PtxMultiplyWay way, const double *sums, int n, uint16_t *out) {
+  const int done = way == PTX_MULTIPLY_PLAIN ? 0 : sums_as_halves_256(sums, n, out);
+  halves_plain(sums + done, n - done, out + done);
+}
 #else
 PtxMultiplyWay ptx_multiply_way(void) { return PTX_MULTIPLY_PLAIN; }
 
@@ -231,6 +257,11 @@ void ptx_sums_f32_by(PtxMultiplyWay way, const double *sums, int n, uint32_t *ou
   (void)way;
   sums_plain(sums, n, out);
 }
+
+void ptx_sums_f16_by(PtxMultiplyWay way, const double *sums, int n, uint16_t *out) {
+  (void)way;
+  halves_plain(sums, n, out);
+}
 #endif
 
 void ptx_multiply(const PtxFactors *f, double *d) { ptx_multiply_by(ptx_multiply_way(), f, d); }
@@ -241,4 +272,8 @@ void ptx_elements(PtxType type, const unsigned char *bytes, int n, double *out) 
 
 void ptx_sums_f32(const double *sums, int n, uint32_t *out) {
   ptx_sums_f32_by(ptx_multiply_way(), sums, n, out);
+}
+
+void ptx_sums_f16(const double *sums, int n, uint16_t *out) {
+  ptx_sums_f16_by(ptx_multiply_way(), sums, n, out);
 }

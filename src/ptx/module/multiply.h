@@ -40,9 +40,12 @@ void ptx_multiply(const PtxFactors *f, double *d);
 void ptx_elements(PtxType type, const unsigned char *bytes, int n, double *out);
 // Sums as f32, a NaN as the hardware writes it.
 void ptx_sums_f32(const double *sums, int n, uint32_t *out);
+// The same as f16, by way of f32.
+void ptx_sums_f16(const double *sums, int n, uint16_t *out);
 
 // The same in a way of one's choice, which this machine must have.
 void ptx_multiply_by(PtxMultiplyWay way, const PtxFactors *f, double *d);
 void ptx_elements_by(PtxMultiplyWay way, PtxType type, const unsigned char *bytes, int n,
                      double *out);
 void ptx_sums_f32_by(PtxMultiplyWay way, const double *sums, int n, uint32_t *out);
+void ptx_sums_f16_by(PtxMultiplyWay way, const double *sums, int n, uint16_t *out);

@@ -12,7 +12,7 @@ enum { PTX_SIDE_ELEMENTS = PTX_WGMMA_ROWS * PTX_WGMMA_N };
 typedef struct PtxSide {
   PtxType type;
   int n_values, per_register, value_bits;
-  uint16_t (*at)[PTX_LANES];  // [value][lane]: element of the matrix
+  uint16_t *at;  // element of the matrix, by register, lane and part of the register
 } PtxSide;
 
 // A is [k][row], B is [col][k], C and D are [col][row].

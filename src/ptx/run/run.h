@@ -16,10 +16,11 @@
 
 enum {
   PTX_CALLS_MAX = 16,
-  PTX_BARRIERS = 16,
-  PTX_WARPS_MAX = 32,       // of a block
-  PTX_FINDINGS_MAX = 256,   // pairs of lines; what ends a run comes on top
-  PTX_MBARRIERS_MAX = 256,  // of a block
+  PTX_NAMED_BARRIERS = 16,
+  PTX_BARRIERS = PTX_NAMED_BARRIERS + 8,  // and one of each warpgroup
+  PTX_WARPS_MAX = 32,                     // of a block
+  PTX_FINDINGS_MAX = 256,                 // pairs of lines; what ends a run comes on top
+  PTX_MBARRIERS_MAX = 256,                // of a block
   PTX_SINK = ~PTX_SPECIAL_sink,
 };
 

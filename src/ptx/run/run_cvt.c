@@ -298,11 +298,32 @@ static uint64_t widen(const PtxMachine *m, const PtxWarp *w, const PtxInst *i, u
   return ptx_cut((uint64_t)ptx_sign(value, to->bits), bits);
 }
 
+typedef uint16_t HalfOf(float value);
+
+// The short way of an f32 that is rounded to the nearest half; NULL: something else is asked for.
+static HalfOf *half_of(const PtxInst *i) {
+  static const PtxModifier others[] = {PTX_MOD_ftz, PTX_MOD_sat, PTX_MOD_satfinite, PTX_MOD_relu};
+  if (i->form.types[1] != PTX_F32 || i->form.round != PTX_MOD_rn) return NULL;
+  for (size_t n = 0; n < sizeof others / sizeof *others; n++)
+    if (ptx_has(i, others[n])) return NULL;
+  const PtxType to = i->form.types[0];
+  return to == PTX_F16 || to == PTX_F16X2     ? ptx_f16_of
+         : to == PTX_BF16 || to == PTX_BF16X2 ? ptx_bf16_of
+                                              : NULL;
+}
+
 void run_cvt(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   const uint64_t *A = ptx_lanes(m, w, &i->groups[1], 0);
   uint64_t *D = ptx_lanes(m, w, &i->groups[0], 0);
   const bool packs = ptx_types[i->form.types[0]].class == 'X';
-  if (packs && i->n_groups > 2) {
+  HalfOf *half = half_of(i);
+  if (half && (!packs || i->n_groups > 2)) {
+    const uint64_t *low = packs ? ptx_lanes(m, w, &i->groups[2], 0) : A;
+    FOR_LANES(mask) {
+      const uint64_t upper = packs ? (uint64_t)half(ptx_f32(A[l])) << 16 : 0;
+      D[l] = upper | half(ptx_f32(low[l]));
+    }
+  } else if (packs && i->n_groups > 2) {
     const uint64_t *B = ptx_lanes(m, w, &i->groups[2], 0);
     FOR_LANES(mask) D[l] = convert_pair(i, A[l], B[l]);
   } else if (packs) {

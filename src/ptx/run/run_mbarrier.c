@@ -117,6 +117,12 @@ void run_mbarrier_init(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mas
   }
 }
 
+void ptx_mbarrier_end_phase(PtxMachine *m, PtxWarp *w, PtxMbarrier *b) {
+  ptx_orders_arrive(m, w, b->address, b->order->phases.pending, 0);
+  b->order->phases.pending = 0;
+  end_phase_if_over(m, w, b);
+}
+
 void run_mbarrier_inval(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   FOR_LANES(mask) {
     PtxMbarrier *b = one_of(m, w, i, l);

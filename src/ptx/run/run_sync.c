@@ -167,6 +167,11 @@ static int barrier_threads(PtxMachine *m, PtxWarp *w, const PtxGroup *g, uint32_
   return m->module->machine && n >> 16 ? n >> 16 : n;
 }
 
+void ptx_meet_group(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  enum { WARPS = 4 };
+  wait_at(m, w, i, mask, PTX_NAMED_BARRIERS + w->in_block / WARPS, WARPS * PTX_LANES, NULL);
+}
+
 void run_bar_sync(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   const int count = i->n_groups > 1 ? barrier_threads(m, w, &i->groups[1], mask) : 0;
   wait_at(m, w, i, mask, barrier_id(m, w, &i->groups[0], mask), count, NULL);

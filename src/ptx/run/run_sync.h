@@ -19,6 +19,10 @@ bool ptx_come_together(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mas
 PtxMbarrier *ptx_mbarrier_of(PtxMachine *m, PtxWarp *w, const PtxInst *i, const PtxGroup *address,
                              uint32_t lane);
 PtxMbarrier *ptx_mbarrier_at(PtxMachine *m, PtxWarp *w, uint32_t lane, int64_t offset);
+// The arrivals that are missing have come.
+void ptx_mbarrier_end_phase(PtxMachine *m, PtxWarp *w, PtxMbarrier *b);
+// The four warps of a warpgroup meet.
+void ptx_meet_group(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask);
 // One arrival, of what a tcgen05.commit waits for.
 void ptx_mbarrier_commit(PtxMachine *m, PtxWarp *w, uint32_t lane, PtxMbarrier *b);
 // Bytes have come.

@@ -4,6 +4,7 @@
 // A map is 128 bytes that only the driver can write, so a tensor of the machine is found by them:
 // recorded ones, or bytes made here, which hold its number. A box is copied where it is issued, as
 // other bulk copies are (run_bulk.c).
+#include "banks/layouts/tma_map.h"
 #include "base/str.h"
 #include "base/whole.h"
 #include "ptx/run/races.h"
@@ -39,6 +40,15 @@ const PtxTensor *ptx_tensor_of(const PtxMachine *m, const unsigned char *bytes) 
   return NULL;
 }
 
+// A map that the launch brought, as the hardware reads it.
+static const PtxTensor *coded_tensor(PtxMachine *m, const unsigned char *bytes) {
+  TmaBox box;
+  uint64_t address;
+  Diags ignored = diags_new(m->arena);
+  if (!tma_map_read(bytes, &box, &address)) return NULL;
+  return ptx_machine_map(m, &box, address, bytes, &ignored) ? m->tensors : NULL;
+}
+
 static const PtxTensor *tensor_at(PtxMachine *m, PtxWarp *w, const PtxGroup *g, uint32_t lane) {
   PtxSpace space = PTX_SPACE_GENERIC;
   const uint64_t address = ptx_access_address(m, w, g, lane);
@@ -46,6 +56,7 @@ static const PtxTensor *tensor_at(PtxMachine *m, PtxWarp *w, const PtxGroup *g, 
   const char *why = NULL;
   const PtxTensor *tensor = place.bytes ? ptx_tensor_of(m, place.bytes) : NULL;
   if (!tensor && place.bytes) tensor = ptx_made_tensor(m, place.bytes, &why);
+  if (!tensor && place.bytes && !why) tensor = coded_tensor(m, place.bytes);
   if (tensor) return tensor;
   ptx_stop(m, w, PTX_FINDING_NOT_RUN, 1u << lane,
            why ? why : "no tensor map lies at this address: --arg tma:shape=…,box=… makes one");

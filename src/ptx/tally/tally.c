@@ -9,9 +9,18 @@
 
 #include "ptx/run/run.h"
 
+// The last count of an instruction. The next access comes to the same
+// where its addresses lie as far from each other and from the lines of 128 bytes.
+typedef struct Counted {
+  const BankOp *op;  // NULL: none was counted
+  int64_t to[BANK_LANES], from[BANK_LANES];
+  BankCount count;
+} Counted;
+
 struct PtxTally {
   const PtxModule *module;
   const PtxFunction *kernel;
+  Counted **last;       // by instruction of the module; NULL: it goes to no shared memory
   PtxSiteCount *sites;  // by instruction of the module
   PtxWide *wide;        // by instruction of the module
   uint8_t *groups;      // PtxGrouping by instruction
@@ -97,12 +106,43 @@ static BankCount count_of(const PtxAccess *access, const BankOp *op, BankAtomic 
   return (BankCount){.profiled = -1, .profiled_most = -1};
 }
 
+// Addresses of active lanes, from the line of the first of them on; of other lanes a number that
+// none has.
+static void from_first_line(const int64_t *at, const int64_t addr[BANK_LANES],
+                            int64_t out[BANK_LANES]) {
+  int64_t line = -1;
+  for (int lane = 0; lane < BANK_LANES; lane++) {
+    const bool active = addr[lane] >= 0;
+    if (active && line < 0) line = at[lane] / BANK_LINE_BYTES * BANK_LINE_BYTES;
+    out[lane] = active ? at[lane] - line : INT64_MIN;
+  }
+}
+
+static BankCount count_again(const PtxAccess *access, Counted *last, const BankOp *op,
+                             const int64_t addr[BANK_LANES]) {
+  const bool copies = op->kind == BANK_CPASYNC;
+  int64_t to[BANK_LANES], from[BANK_LANES];
+  from_first_line(addr, addr, to);
+  if (copies) from_first_line(access->global, addr, from);
+  if (last->op == op && memcmp(last->to, to, sizeof to) == 0 &&
+      (!copies || memcmp(last->from, from, sizeof from) == 0))
+    return last->count;
+  last->op = op;
+  memcpy(last->to, to, sizeof to);
+  if (copies) memcpy(last->from, from, sizeof from);
+  last->count = count_of(access, op, BANK_NO_ATOMIC, addr);
+  return last->count;
+}
+
 static void count_once(PtxTally *tally, const PtxAccess *access, PtxSiteCount *site, int bytes,
                        const int64_t addr[BANK_LANES]) {
   const BankAtomic atomic = atomic_of(tally->module, access);
+  Counted *last = tally->last[access->pc];
+  const bool known = last && last->op && last->op->bytes == bytes && !atomic && !access->remote;
   site->executions++;
-  site->op = atomic || access->remote ? NULL : op_of(access, bytes);
-  const BankCount count = count_of(access, site->op, atomic, addr);
+  site->op = known ? last->op : atomic || access->remote ? NULL : op_of(access, bytes);
+  const BankCount count = last && site->op ? count_again(access, last, site->op, addr)
+                                           : count_of(access, site->op, atomic, addr);
   add(site, &count, addr);
   if (!tally->sink) return;
   const PtxCounted counted = {access, site->op, atomic, addr, bytes, count.profiled};
@@ -240,6 +280,12 @@ static void find_groups(PtxTally *tally, const PtxFunction *f) {
   }
 }
 
+static bool has_addresses(const PtxInst *i) {
+  PtxRun *run = ptx_meant(i)->run;
+  return run == run_ld || run == run_st || run == run_ldmatrix || run == run_stmatrix ||
+         run == run_cp_async;
+}
+
 PtxTally *ptx_tally_new(Arena *arena, const PtxModule *module, const PtxFunction *kernel) {
   PtxTally *tally = ARENA_NEW(arena, PtxTally);
   *tally = (PtxTally){.module = module, .kernel = kernel};
@@ -247,7 +293,9 @@ PtxTally *ptx_tally_new(Arena *arena, const PtxModule *module, const PtxFunction
   tally->wide = ARENA_ARRAY(arena, PtxWide, module->n_code + 1);
   tally->groups = ARENA_ARRAY(arena, uint8_t, module->n_code + 1);
   tally->charge = ARENA_ARRAY(arena, int, module->n_code + 1);
+  tally->last = ARENA_ARRAY(arena, Counted *, module->n_code + 1);
   for (int pc = 0; pc < module->n_code; pc++) {
+    if (has_addresses(&module->code[pc])) tally->last[pc] = ARENA_NEW(arena, Counted);
     tally->sites[pc].countable = true;
     tally->wide[pc].leader = -1;
     tally->charge[pc] = module->code[pc].loc;

@@ -100,13 +100,17 @@ static void end_kernel(Parser *parser) {
   parser->n = n;
 }
 
+static void begin_kernel(Parser *parser, const char *from, const char *to) {
+  end_kernel(parser);
+  parser->kernel =
+      str_sanitise(parser->arena, arena_strndup(parser->arena, from, (size_t)(to - from)));
+  parser->kernel_start = parser->n;
+  parser->cuda_line = -1;
+}
+
 static void read_label(Parser *parser, const char *line, const char *colon) {
   if (strncmp(line, ".text.", 6) == 0) {
-    end_kernel(parser);
-    parser->kernel = str_sanitise(
-        parser->arena, arena_strndup(parser->arena, line + 6, (size_t)(colon - line - 6)));
-    parser->kernel_start = parser->n;
-    parser->cuda_line = -1;
+    begin_kernel(parser, line + 6, colon);
   } else if (line[0] == '.' && line[1] == 'L' && parser->kernel[0]) {
     add_line(parser, (SassLine){.kernel = parser->kernel,
                                 .text = trimmed(parser->arena, line, colon),
@@ -132,10 +136,16 @@ static void read_instruction(Parser *parser, const char *code) {
                               .live_registers = live_of(comment)});
 }
 
+// Its code begins here; what some cubins have in front of it is no label of this name.
+#define SECTION ".section\t.text."
+
 static void read_line(Parser *parser, const char *line) {
   const char *start = line + strspn(line, " \t");
   const char *number = strstr(start, "\", line ");
-  if (strncmp(start, "//## File ", 10) == 0 && number) {
+  if (strncmp(start, SECTION, sizeof SECTION - 1) == 0) {
+    const char *name = start + sizeof SECTION - 1;
+    begin_kernel(parser, name, name + strcspn(name, ","));
+  } else if (strncmp(start, "//## File ", 10) == 0 && number) {
     parser->cuda_line = atoi(number + 8);
   } else if (strncmp(start, "/*", 2) == 0 && isxdigit((unsigned char)start[2])) {
     read_instruction(parser, start);
@@ -217,13 +227,21 @@ static SassResult *failed(Arena *arena, const char *tool, const char *sentence) 
 }
 
 SassResult *sass_disassemble(Arena *arena, const void *cubin, size_t bytes, double deadline_s) {
+  return sass_disassemble_one(arena, cubin, bytes, -1, deadline_s);
+}
+
+SassResult *sass_disassemble_one(Arena *arena, const void *cubin, size_t bytes, int symbol,
+                                 double deadline_s) {
   const char *tool = sass_find_tool(arena);
   if (!tool)
     return failed(arena, NULL,
                   "nvdisasm was not found: install the CUDA toolkit, put nvdisasm on PATH, or set "
                   "GEMMVIEW_NVDISASM");
   if (bytes < 4 || memcmp(cubin, "\177ELF", 4) != 0) return failed(arena, tool, "this is no cubin");
-  const char *const lines[] = {tool, "-c", "-gi", "INPUT", NULL};
+  const char *const all[] = {tool, "-c", "-gi", "INPUT", NULL};
+  const char *const one[] = {tool,    "-c", "-gi", "-fun", arena_printf(arena, "%d", symbol),
+                             "INPUT", NULL};
+  const char *const *lines = symbol < 0 ? all : one;
   ToolResult run = tool_run(arena, lines, cubin, bytes, NULL, deadline_s);
   if (!run.ok) return failed(arena, tool, run.error);
   SassResult *result = sass_parse(arena, run.output);

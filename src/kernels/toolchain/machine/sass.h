@@ -35,6 +35,9 @@ const char *sass_find_tool(Arena *arena);
 // Never NULL. Runs the tool as a child without a shell and ends it at the deadline.
 // Live registers are not known yet: the tool prints them and source lines in one run each.
 SassResult *sass_disassemble(Arena *arena, const void *cubin, size_t bytes, double deadline_s);
+// The same of one kernel alone, by the index of its symbol; -1: of all.
+SassResult *sass_disassemble_one(Arena *arena, const void *cubin, size_t bytes, int symbol,
+                                 double deadline_s);
 // The same of instructions alone, for a target as PTX names it, "sm_90a"; in the order that they
 // stand in, with places of branches as numbers.
 SassResult *sass_disassemble_bytes(Arena *arena, const char *target, const void *code, size_t bytes,

@@ -1,12 +1,14 @@
-// Sparse and block-scaled mma.sync against products by the formulas of the PTX ISA, written down
-// here once more: which lane holds which element (9.7.14.5.10 and .11, 9.7.14.6.2), which lane's
-// metadata count (9.7.14.6.1 and its figures), which byte of which lane's factors (9.7.14.3).
+// Sparse and block-scaled mma.sync, and sparse wgmma, against products by the formulas of the PTX
+// ISA, written down here once more: which lane holds which element (9.7.14.5.10 and
+// .11, 9.7.14.6.2), which lane's metadata count (9.7.14.6.1 and its figures), which byte of which
+// lane's factors (9.7.14.3).
 #include <check.h>
 #include <math.h>
 #include <string.h>
 
 #include "kernel_log.h"
 #include "ptx_kernel.h"
+#include "tile_fill.h"
 
 Suite *suite_open_scaled(void);
 
@@ -373,6 +375,84 @@ START_TEST(test_metadata_that_mean_nothing) {
 }
 END_TEST
 
+// ---- wgmma --------------------------------------------------------------------------------------
+
+// D = A · B, 64 x 16, of tiles that threads fill; each warp's lanes have the metadata of its 16
+// rows.
+static const struct {
+  const char *types;
+  TileCode a, b;
+  bool sparse;
+  int k, selector;
+} products[] = {
+    {"f32.f16.f16", HALF_F16, HALF_F16, false, 16, 0},
+    {"f32.f16.f16", HALF_F16, HALF_F16, true, 32, 0},
+    {"f32.f16.f16", HALF_F16, HALF_F16, true, 32, 1},
+    {"f32.e4m3.e5m2", CODE_E4M3, CODE_E5M2, false, 32, 0},
+    {"f32.e5m2.e4m3", CODE_E5M2, CODE_E4M3, true, 64, 0},
+};
+enum { PRODUCTS = sizeof products / sizeof *products, WG_ROWS = 64, WG_COLS = 16 };
+enum { B_AT = 4096, B_BASE = 100000 };
+
+static const char *wgmma_text(int i) {
+  const bool sparse = products[i].sparse;
+  const int chunks = sparse ? 4 : 2;
+  return arena_printf(
+      arena,
+      ".shared .align 128 .b8 s[8192];\nsetp.lt.u32 %%p4, %%t, 64;\n@!%%p4 bra A_FILLED;\n%s"
+      "A_FILLED:\nsetp.lt.u32 %%p5, %%t, 16;\n@!%%p5 bra FILLED;\n%sFILLED:\n"
+      "fence.proxy.async.shared::cta;\nbar.sync 0;\nld.global.u32 %%r1, [%%i];\n"
+      "mov.u32 %%r20, s;\nshr.u32 %%r20, %%r20, 4;\ncvt.u64.u32 %%rd3, %%r20;\n"
+      "add.u64 %%rd4, %%rd3, 0x0000%04x00080%03x;\nadd.u64 %%rd3, %%rd3, 0x0000001000080000;\n"
+      "wgmma.fence.sync.aligned;\n"
+      "wgmma.mma_async%s.sync.aligned.m64n16k%d.%s {%%f0, %%f1, %%f2, %%f3, %%f4, %%f5, %%f6, "
+      "%%f7}, "
+      "%%rd3, %%rd4, %s0, 1, 1%s;\nwgmma.commit_group.sync.aligned;\n"
+      "wgmma.wait_group.sync.aligned 0;\nshl.b32 %%r20, %%t, 5;\ncvt.u64.u32 %%rd5, %%r20;\n"
+      "add.u64 %%rd5, %%rd5, %%out;\nst.global.v4.f32 [%%rd5], {%%f0, %%f1, %%f2, %%f3};\n"
+      "st.global.v4.f32 [%%rd5+16], {%%f4, %%f5, %%f6, %%f7};\n",
+      tile_fill(arena, products[i].a, 0, 2, 0),
+      tile_fill(arena, products[i].b, B_AT, chunks, B_BASE), chunks * 128 / 16, B_AT / 16,
+      sparse ? ".sp" : "", products[i].k, products[i].types,
+      sparse ? arena_printf(arena, "%%r1, %d, ", products[i].selector) : "",
+      products[i].a == HALF_F16 ? ", 0, 0" : "");
+}
+
+START_TEST(test_wgmma_of_half_of_a) {
+  static int columns[WG_ROWS][64];
+  static const uint32_t choices[] = {0x4, 0x8, 0xc, 0x9, 0xd, 0xe};
+  const bool halves = products[_i].a == HALF_F16;
+  memset(in, 0, sizeof in);
+  for (int row = 0; row < WG_ROWS; row++)
+    for (int n = 0; n < products[_i].k / 4; n++) {
+      const uint32_t choice = choices[tile_hash(CODE_E2M1, (uint32_t)(row * 64 + n)) / 64 % 6];
+      const int upper = row / 8 % 2, base = row / 16 * 32 + row % 8 * 4;
+      const int lane = base + (halves ? 2 * products[_i].selector + n / 4 : upper + n / 8 * 2);
+      in[lane] |= choice << (halves ? 16 * upper + 4 * (n % 4) : 4 * (n % 8));
+      columns[row][2 * n] = n * 4 + (int)(choice & 3);
+      columns[row][2 * n + 1] = n * 4 + (int)(choice >> 2);
+    }
+  const PtxKernel k = ptx_kernel_run(arena, ptx_kernel_text(arena, wgmma_text(_i)), NULL, 128, in);
+  const PtxFinding *f = ptx_machine_findings(k.machine) ? ptx_machine_finding(k.machine, 0) : NULL;
+  ck_assert_msg(k.outcome == PTX_DONE && !f, "%s: %s", products[_i].types,
+                f && f->text ? f->text : "");
+  const int stored = halves ? 16 : 32;
+  for (int t = 0; t < 128; t++)
+    for (int v = 0; v < 8; v++) {
+      const int row = t / 32 * 16 + t % 32 / 4 + v / 2 % 2 * 8, col = v / 4 * 8 + t % 4 * 2 + v % 2;
+      double sum = 0;
+      for (int e = 0; e < stored; e++)
+        sum += tile_element(products[_i].a, (uint32_t)row * 16, e) *
+               tile_element(products[_i].b, (uint32_t)(B_BASE + col * 16),
+                            products[_i].sparse ? columns[row][e] : e);
+      float got;
+      memcpy(&got, &k.out[t * 8 + v], sizeof got);
+      ck_assert_msg((double)got == (double)(float)sum, "%s: D[%d, %d] is %g, not %g",
+                    products[_i].types, row, col, (double)got, sum);
+    }
+}
+END_TEST
+
 START_TEST(test_all_that_runs_say) { kernel_log_check("kernels/scaled.txt"); }
 END_TEST
 
@@ -383,6 +463,7 @@ Suite *suite_open_scaled(void) {
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_loop_test(tcase, test_products_are_those_of_the_isa, 0, CASES);
   tcase_add_test(tcase, test_metadata_that_mean_nothing);
+  tcase_add_loop_test(tcase, test_wgmma_of_half_of_a, 0, PRODUCTS);
   tcase_add_test(tcase, test_all_that_runs_say);
   suite_add_tcase(suite, tcase);
   return suite;

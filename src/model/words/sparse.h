@@ -28,7 +28,7 @@ typedef struct SparseMeta {
 
 enum { SPARSE_KEPT_MAX = 4, SPARSE_META_BITS = 4 };
 
-// Of an A with 16 rows of k elements, the left out ones included.
+// For an A of 16 rows with k elements, the left out ones included.
 SparseMeta sparse_meta(int bits, int k);
 
 typedef struct SparsePlace {

@@ -40,7 +40,7 @@ static bool sums_fit(PtxType d, PtxType element) {
   return d == PTX_F32 || (d == PTX_F16 && small);
 }
 
-// What one lane holds of a row of A fills one register or two, of f64 up to four.
+// A lane holds one register or two of a row of A, of f64 up to four.
 static bool depth_fits(const Atom *atom, int bits, int k) {
   enum { REGISTERS_OF_A_ROW = 128 };
   const int row = k * bits;

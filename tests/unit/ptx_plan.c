@@ -5,12 +5,19 @@
 
 #include "base/whole.h"
 #include "features/gpc/model/deal_lists.h"
+#include "model/words/formats.h"
 #include "ptx/module/float_format.h"
 
 static const PtxType types[PLAN_N_TYPES] = {
     [PLAN_F32] = PTX_F32,   [PLAN_F16] = PTX_F16,   [PLAN_BF16] = PTX_BF16,
     [PLAN_TF32] = PTX_F32,  [PLAN_F64] = PTX_F64,   [PLAN_S8] = PTX_S8,
     [PLAN_E4M3] = PTX_E4M3, [PLAN_E5M2] = PTX_E5M2, [PLAN_S32] = PTX_S32};
+
+// Block-scaled ones: elements, of two in a byte its code, and what they share.
+static const DType scaled[PLAN_N_TYPES] = {[PLAN_MXF8] = DTYPE_MXF8,
+                                           [PLAN_MXF8E5M2] = DTYPE_MXF8E5M2,
+                                           [PLAN_MXF4] = DTYPE_MXF4,
+                                           [PLAN_NVFP4] = DTYPE_NVFP4};
 
 typedef struct Runner {
   Arena *arena;
@@ -39,6 +46,25 @@ static void put_matrix(Runner *r, PlanArg buffer, const float *values) {
     const uint64_t bits = encode(r->plan->operand_type, (double)values[i]);
     memcpy(r->buffer[buffer] + i * bytes, &bits, (size_t)bytes);
   }
+}
+
+static void put_codes(Runner *r, PlanArg buffer, DType type, const float *values) {
+  const int64_t n = plan_buffer_bytes(r->plan, buffer);
+  for (int64_t i = 0; i < n; i++) number_write(type, r->buffer[buffer] + i, (double)values[i]);
+}
+
+static void put_inputs(Runner *r, const PtxPlanGiven *given) {
+  const DType type = scaled[r->plan->operand_type];
+  if (type == DTYPE_F32) {  // of no row
+    put_matrix(r, PLAN_ARG_A, given->a);
+    put_matrix(r, PLAN_ARG_B, given->b);
+    put_matrix(r, PLAN_ARG_V, given->v);
+    return;
+  }
+  put_codes(r, PLAN_ARG_A, type, given->a);
+  put_codes(r, PLAN_ARG_B, type, given->b);
+  put_codes(r, PLAN_ARG_SFA, dtype_scale(type).type, given->scale[0]);
+  put_codes(r, PLAN_ARG_SFB, dtype_scale(type).type, given->scale[1]);
 }
 
 static void give_map(Runner *r, PtxMachine *machine, int param, const PlanMap *map,
@@ -191,9 +217,7 @@ PtxPlanRun ptx_plan_run(Arena *arena, const Plan *plan, const PtxPlanGiven *give
   ck_assert_msg(out.module != NULL, "%s: %s", plan->label, diags_text(arena, &r.diags));
   for (int i = 0; i < PLAN_N_BUFFERS; i++)
     r.buffer[i] = arena_alloc(arena, (size_t)plan_buffer_bytes(plan, (PlanArg)i) + 1);
-  put_matrix(&r, PLAN_ARG_A, given->a);
-  put_matrix(&r, PLAN_ARG_B, given->b);
-  put_matrix(&r, PLAN_ARG_V, given->v);
+  put_inputs(&r, given);
   memset(r.buffer[PLAN_ARG_C], 0xff, (size_t)plan_c_bytes(plan));
   for (int i = 0; i < plan->n_kernels; i++) run_kernel(&r, &out, i);
   out.c = read_c(&r);

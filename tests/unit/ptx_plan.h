@@ -21,6 +21,7 @@ typedef struct PtxPlanGiven {
   bool is_wrong;     // findings are handed back, and fail no test
   const float *a, *b,
       *v;  // as they are stored: numbers that the operands' type has; V is attention's
+  const float *scale[2];     // factors of a block-scaled A and B, as they are stored
   PtxPlanPrepare *prepare;   // NULL: nothing
   PtxPlanModule *module_of;  // NULL: the text is run
   void *context;

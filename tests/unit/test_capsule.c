@@ -9,7 +9,7 @@
 
 Suite *suite_capsule(void);
 
-enum { BEFORE = 5000, MUTANTS = 4000 };
+enum { BEFORE = 5000, MUTANTS = 10000 };
 
 static Arena *arena;
 static unsigned char contents[BEFORE];

@@ -10,7 +10,7 @@
 
 Suite *suite_open_mutants(void);
 
-enum { SAMPLED = 400, WHOLE = 10000, BUDGET = 2000000, MORE = 3, TEXTS = 10 + MORE };
+enum { SAMPLED = 400, WHOLE = 10000, BUDGET = 2000000, MORE = 4, TEXTS = 10 + MORE };
 
 static uint32_t seed;
 static uint32_t chosen(uint32_t n) {
@@ -77,7 +77,8 @@ static void run_mutant(Arena *arena, const char *ptx) {
 
 START_TEST(test_mutants_of_real_text_end) {
   Arena *outer = arena_new("texts");
-  static const char *const more[] = {"triton_matmul.ptx", "triton_fp8.ptx", "triton_attention.ptx"};
+  static const char *const more[] = {"triton_matmul.ptx", "triton_fp8.ptx", "triton_attention.ptx",
+                                     "products.ptx"};
   const char *texts[TEXTS];
   for (int i = 0; i < MORE; i++) texts[10 + i] = open_case_text(outer, more[i]);
   for (int i = 0; i < open_case_count(); i++)

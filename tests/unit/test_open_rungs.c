@@ -43,20 +43,11 @@ static int64_t clusters_of(const int64_t *v) {
   return v[KNOB_TAIL_SPLIT] > 1 ? v[KNOB_TAIL_SPLIT] : 2;
 }
 
-// Products into tensor memory; scaled ones give unknown values.
-static bool is_tensor_product(const Schedule *schedule) {
-  const Model *model = model_build(arena, &cases.targets, schedule);
-  const Atom *atom = program_atom(model->program);
-  return model->ok && atom && atom_is_of_thread(atom) &&
-         !dtype_is_scaled(model->program->problem.dtype);
-}
-
 // Few tiles, and more slabs than a ring has: what a schedule does, it has done by then.
 static const Model *small(int rung) {
   Schedule schedule = property_of_two_heads(&cases.rung[rung].rung->schedule);
   const int64_t *v = schedule.value;
-  const bool own = emit_case_has_own_target(&cases, rung) && !is_tensor_product(&schedule);
-  if (cases.rung[rung].rung->not_built || own) return NULL;
+  if (cases.rung[rung].rung->not_built) return NULL;
   const int64_t tail = v[KNOB_TAIL_SPLIT],
                 tiles = v[KNOB_PERSISTENT] ? clusters_of(v) * 2 - (tail > 1 ? tail - 1 : 0) : 1;
   if (v[KNOB_SPLITK] > 4) schedule_set(&schedule, KNOB_SPLITK, 4);
@@ -73,18 +64,21 @@ static const Model *small(int rung) {
 }
 
 typedef struct Inputs {
-  const float *a, *b, *v;
+  const float *a, *b, *v, *scale[2];
 } Inputs;
 
 // Of attention such that all weights are powers of two.
 static Inputs inputs_of(const Model *model) {
   const int64_t *v = model->schedule.value;
-  if (model->program->problem.kind == PROBLEM_MATMUL)
-    return (Inputs){ptx_plan_numbers(arena, v[KNOB_M] * v[KNOB_K], 1),
-                    ptx_plan_numbers(arena, v[KNOB_K] * v[KNOB_N], 2), NULL};
-  const float *of[3];
-  for (int i = 0; i < 3; i++) of[i] = interp_inputs_of(arena, &model->program->problem, 1, i);
-  return (Inputs){of[0], of[1], of[2]};
+  const bool scaled = dtype_is_scaled(model->program->problem.dtype);
+  if (model->program->problem.kind == PROBLEM_MATMUL && !scaled)
+    return (Inputs){.a = ptx_plan_numbers(arena, v[KNOB_M] * v[KNOB_K], 1),
+                    .b = ptx_plan_numbers(arena, v[KNOB_K] * v[KNOB_N], 2)};
+  const float *of[PROBLEM_INPUTS_MAX];
+  for (int i = 0; i < (scaled ? 4 : 3); i++)
+    of[i] = interp_inputs_of(arena, &model->program->problem, 1, i);
+  if (scaled) return (Inputs){of[0], of[1], NULL, {of[2], of[3]}};
+  return (Inputs){.a = of[0], .b = of[1], .v = of[2]};
 }
 
 typedef struct Opened {
@@ -135,6 +129,7 @@ static Opened open_rung(int rung, const Inputs *in, const Model *model) {
                               .a = in->a,
                               .b = in->b,
                               .v = in->v,
+                              .scale = {in->scale[0], in->scale[1]},
                               .prepare = reconcile,
                               .context = &o};
   o.run = ptx_plan_run(arena, o.plan, &given);
@@ -142,8 +137,12 @@ static Opened open_rung(int rung, const Inputs *in, const Model *model) {
 }
 
 static void check_product(const Opened *o, const Inputs *in) {
-  const InterpOptions options = {
-      .seed = 1, .a = in->a, .b = in->b, .v = in->v, .alpha = PTX_PLAN_ALPHA};
+  const InterpOptions options = {.seed = 1,
+                                 .a = in->a,
+                                 .b = in->b,
+                                 .v = in->v,
+                                 .scale = {in->scale[0], in->scale[1]},
+                                 .alpha = PTX_PLAN_ALPHA};
   const InterpResult *interpreted = interpret(arena, o->model->program, &options);
   ck_assert(interpreted->finished && interpreted->n_findings == 0);
   const int64_t columns = o->plan->heads ? o->plan->k : o->plan->n;
@@ -236,11 +235,13 @@ static void check_wavefronts(const Opened *o) {
                 "%s: the model says %.1f wavefronts, opened it has %.0f", o->name, said, counted);
 }
 
-// Of tensor memory those that fetch by threads, in turn and by roles.
+// Of tensor memory those that fetch by threads, in turn and by roles; of block-scaled ones some.
 static bool is_asked_for(int rung, int one_in) {
-  static const char *const always[] = {"blackwell_tile", "blackwell_pair", "blackwell_roles"};
+  static const char *const always[] = {
+      "blackwell_tile", "blackwell_pair",     "blackwell_roles",     "scaled_words",
+      "scaled_nvfp4",   "tensor_scaled_tile", "tensor_scaled_nvfp4", "tensor_scaled_pair"};
   if (stress_is_whole() || rung % (stress_is_on() ? SAMPLE : one_in * SAMPLE) == 2) return true;
-  for (int i = 0; i < 3 && rung < cases.n; i++)
+  for (size_t i = 0; i < sizeof always / sizeof *always && rung < cases.n; i++)
     if (!strcmp(cases.rung[rung].name, always[i])) return true;
   return false;
 }
@@ -284,7 +285,8 @@ static void check_without(const Opened *o, const Inputs *in, int fence) {
                               .is_wrong = true,
                               .a = in->a,
                               .b = in->b,
-                              .v = in->v};
+                              .v = in->v,
+                              .scale = {in->scale[0], in->scale[1]}};
   const PtxFinding *f = ptx_plan_run(arena, o->plan, &given).finding;
   const bool alone = fences[fence].kind == PTX_FINDING_DEADLOCK;
   ck_assert_msg(f && f->kind == fences[fence].kind && f->pc >= 0 && (alone || f->other_pc >= 0),

@@ -80,10 +80,9 @@ static const struct {
          "%r1"),
      ~0u, DONE},
     {"an mma that is not run",
-     "mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32."
-     "ue8m0"
-     " {%f0, %f1, %f2, %f3}, {%r1, %r1, %r1, %r1}, {%r1, %r1}, {%f0, %f1, %f2, %f3},"
-     " %r1, {0, 0}, %r1, {0, 0};\nmov.b32 %r0, %f2;" OUT("%r0"),
+     "mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.xor.popc"
+     " {%r4, %r5, %r6, %r7}, {%r1, %r1, %r1, %r1}, {%r1, %r1}, {%r1, %r1, %r1, %r1};"
+     "\nmov.b32 %r0, %r6;" OUT("%r0"),
      ~0u, DONE},
     {"a matrix of it",
      TEX "mov.f32 %f4, 0f00000000;"

@@ -11,6 +11,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "model/words/formats.h"
+
 const PtxFormat ptx_formats[PTX_FORMATS] = {
     [PTX_FORMAT_F16] = {16, 10, -14, 0x7c00, 0x7bff, 0x7fff},
     [PTX_FORMAT_BF16] = {16, 7, -126, 0x7f80, 0x7f7f, 0x7fff},
@@ -20,6 +22,9 @@ const PtxFormat ptx_formats[PTX_FORMATS] = {
                         UINT64_C(0x7fffffffffffffff)},
     [PTX_FORMAT_E4M3] = {8, 3, -6, 0x7f, 0x7e, 0x7f},
     [PTX_FORMAT_E5M2] = {8, 2, -14, 0x7c, 0x7b, 0x7f},
+    [PTX_FORMAT_E3M2] = {6, 2, -2, 0x20, 0x1f, 0x20},
+    [PTX_FORMAT_E2M3] = {6, 3, 0, 0x20, 0x1f, 0x20},
+    [PTX_FORMAT_E2M1] = {4, 1, 0, 0x8, 0x7, 0x8},
 };
 
 static const int8_t formats_of[PTX_TYPES] = {
@@ -29,6 +34,8 @@ static const int8_t formats_of[PTX_TYPES] = {
     [PTX_F32X2] = 1 + PTX_FORMAT_F32, [PTX_F64] = 1 + PTX_FORMAT_F64,
     [PTX_E4M3] = 1 + PTX_FORMAT_E4M3, [PTX_E4M3X2] = 1 + PTX_FORMAT_E4M3,
     [PTX_E5M2] = 1 + PTX_FORMAT_E5M2, [PTX_E5M2X2] = 1 + PTX_FORMAT_E5M2,
+    [PTX_E3M2] = 1 + PTX_FORMAT_E3M2, [PTX_E2M3] = 1 + PTX_FORMAT_E2M3,
+    [PTX_E2M1] = 1 + PTX_FORMAT_E2M1,
 };
 
 const PtxFormat *ptx_format_of(PtxType type) {
@@ -196,6 +203,14 @@ double ptx_type_value(PtxType type, uint64_t bits) {
       return (uint8_t)bits;
     case PTX_S32:
       return (int32_t)bits;
+    case PTX_S4:
+      return (double)((int)(bits & 7) - (int)(bits & 8));
+    case PTX_U4:
+      return (double)(bits & 0xf);
+    case PTX_UE8M0:
+      return number_read(DTYPE_UE8M0, &(uint8_t){(uint8_t)bits});
+    case PTX_UE4M3:  // its highest bit is not looked at
+      return number_read(DTYPE_UE4M3, &(uint8_t){(uint8_t)(bits & 0x7f)});
     default:
       return ptx_float_value(ptx_format_of(type), bits);
   }

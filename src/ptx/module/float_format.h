@@ -30,6 +30,9 @@ typedef enum PtxFormatId {
   PTX_FORMAT_F64,
   PTX_FORMAT_E4M3,
   PTX_FORMAT_E5M2,
+  PTX_FORMAT_E3M2,  // these three have neither infinity nor NaN
+  PTX_FORMAT_E2M3,
+  PTX_FORMAT_E2M1,
   PTX_FORMATS
 } PtxFormatId;
 

@@ -79,6 +79,15 @@ static void elements_plain(PtxType type, const unsigned char *bytes, int n, doub
     case PTX_U8:
       EACH(uint8_t, bits)
       return;
+    case PTX_E3M2:
+    case PTX_E2M3:
+      EACH(uint8_t, ptx_type_value(type, bits & 0x3f))
+      return;
+    case PTX_E2M1:
+    case PTX_S4:
+    case PTX_U4:
+      for (int i = 0; i < n; i++) out[i] = ptx_type_value(type, bytes[i / 2] >> i % 2 * 4 & 0xf);
+      return;
     default:
       EACH(int32_t, bits)
   }

@@ -36,7 +36,9 @@ typedef enum PtxMultiplyWay {
 PtxMultiplyWay ptx_multiply_way(void);
 
 void ptx_multiply(const PtxFactors *f, double *d);
-// The elements of a matrix as the tensor core takes them (ptx_type_value()), one after the other.
+// The elements of a matrix as the tensor core takes them (ptx_type_value()), one after the other:
+// of 4 bits two in a byte, of 6 bits each in a byte of its own, whose upper two bits are not looked
+// at.
 void ptx_elements(PtxType type, const unsigned char *bytes, int n, double *out);
 // Sums as f32, a NaN as the hardware writes it.
 void ptx_sums_f32(const double *sums, int n, uint32_t *out);

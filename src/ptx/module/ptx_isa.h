@@ -47,7 +47,7 @@ typedef struct PtxModifierRow {
 extern const PtxModifierRow ptx_modifiers[PTX_MODIFIERS];
 PtxModifier ptx_modifier_find(const char *text, int length);
 
-enum { PTX_MOD_WORDS = (PTX_MODIFIERS + 63) / 64 };
+enum { PTX_MOD_WORDS = (PTX_MODIFIERS + 63) / 64, PTX_FORM_TYPES = 5 };
 
 typedef struct PtxMods {
   uint64_t bits[PTX_MOD_WORDS];
@@ -63,7 +63,7 @@ static inline void ptx_mods_add(PtxMods *mods, PtxModifier modifier) {
 // The modifiers and types behind an instruction's name: "global.nc.v4.f32".
 typedef struct PtxForm {
   PtxMods mods;
-  PtxType types[4];  // in the order of the text
+  PtxType types[PTX_FORM_TYPES];  // in the order of the text
   int n_types;
   int vector;  // 1, 2, 4, 8
   PtxModifier space, round, compare, logic;

@@ -11,7 +11,7 @@
 #include "base/diag.h"
 #include "ptx/module/ptx_isa.h"
 
-enum { PTX_GROUPS_MAX = 8, PTX_LANES = 32 };
+enum { PTX_GROUPS_MAX = 10, PTX_LANES = 32 };
 
 typedef enum PtxSpace {
   PTX_SPACE_GENERIC,

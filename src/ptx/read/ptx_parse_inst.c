@@ -79,7 +79,7 @@ static void read_parts(const char *at, const char *end, PtxForm *form, const cha
     const int length = (int)((at ? at : end) - part);
     const PtxType type = ptx_type_find(part, length);
     const PtxModifier modifier = ptx_modifier_find(part, length);
-    if (type && form->n_types < 4)
+    if (type && form->n_types < PTX_FORM_TYPES)
       form->types[form->n_types++] = type;
     else if (modifier)
       add_modifier(form, modifier);

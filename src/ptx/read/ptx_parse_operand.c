@@ -217,11 +217,14 @@ static bool read_single(PtxParser *p, const PtxForm *form, PtxGroup *group) {
 }
 
 // Numbers have the last type, except where the last type belongs to a register alone: slct's sign,
-// the halves of add.f32.f16. The bytes of a reduction in bulk and the lanes of redux are whole
-// numbers, whatever type is reduced.
+// the halves of add.f32.f16. The bytes of a reduction in bulk, the lanes of redux and what selects
+// metadata and scale factors of an mma are whole numbers, whatever type is reduced or multiplied.
 static PtxForm form_of_numbers(const PtxInst *inst) {
   PtxForm form = inst->form;
-  if (inst->run == run_cp_async_bulk || inst->run == run_redux) form.n_types = 0;
+  enum { MMA_MATRICES = 4 };
+  if (inst->run == run_cp_async_bulk || inst->run == run_redux ||
+      (inst->run == run_mma && inst->n_groups > MMA_MATRICES))
+    form.n_types = 0;
   if (inst->run == run_slct || inst->run == run_add_float || inst->run == run_sub_float ||
       inst->run == run_fma_float)
     form.n_types = form.n_types > 1 ? 1 : form.n_types;
@@ -231,8 +234,8 @@ static PtxForm form_of_numbers(const PtxInst *inst) {
 bool ptx_parse_operand(PtxParser *p, PtxInst *inst, PtxGroup *group) {
   *group = (PtxGroup){0};
   if (ptx_accept(p, '[')) return read_address(p, group);
-  if (ptx_accept(p, '{')) return read_vector(p, &inst->form, group);
   const PtxForm form = form_of_numbers(inst);
+  if (ptx_accept(p, '{')) return read_vector(p, &form, group);
   if (!read_single(p, &form, group)) return false;
   if (ptx_accept(p, '|')) {
     inst->pair = (PtxGroup){.written = true};

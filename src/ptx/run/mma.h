@@ -2,10 +2,12 @@
 // value of each lane is.
 #pragma once
 #include "model/words/fragment.h"
+#include "model/words/sparse.h"
 #include "ptx/run/run.h"
 
-enum { PTX_MMA_ELEMENTS = 1024, PTX_MMA_N = 8 };
-enum { PTX_WGMMA_WARPS = 4, PTX_WGMMA_ROWS = 16, PTX_WGMMA_N = 256, PTX_WGMMA_K = 32 };
+enum { PTX_MMA_ROWS = 16, PTX_MMA_N = 8, PTX_MMA_K = 128, PTX_MMA_FACTORS = 4 };
+enum { PTX_MMA_ELEMENTS = PTX_MMA_ROWS * PTX_MMA_K };
+enum { PTX_WGMMA_WARPS = 4, PTX_WGMMA_ROWS = 16, PTX_WGMMA_N = 256, PTX_WGMMA_K = 64 };
 enum { PTX_SIDE_ELEMENTS = PTX_WGMMA_ROWS * PTX_WGMMA_N };
 
 // An operand of a product in registers of one warp.
@@ -15,19 +17,39 @@ typedef struct PtxSide {
   uint16_t *at;  // element of the matrix, by register, lane and part of the register
 } PtxSide;
 
+// The metadata of a sparse A of 16 rows, in registers of one warp.
+typedef struct PtxSparse {
+  bool is_sparse;
+  int words, selector;  // operands
+  SparseMeta meta;
+} PtxSparse;
+
+// Scale factors of A or B in registers of one warp, for each `rows` of them n along K.
+typedef struct PtxScales {
+  int words, ids;  // operands: the registers, and which byte of which threads
+  int n, rows;     // n 0: none
+  PtxType type;
+  uint8_t lane[PTX_MMA_ROWS];  // of a row with thread-id 0
+  int thread_step;             // lanes from one thread-id to the next
+} PtxScales;
+
 // A is [k][row], B is [col][k], C and D are [col][row].
 typedef struct PtxMma {
-  int m, n, k;
+  int m, n, k;  // k of B
   PtxSide a, b, c, d;
+  PtxSparse sparse;
+  PtxScales scales[2];  // of A, of B
 } PtxMma;
 
 // A wgmma laid out for one of its four warps, the one with rows 0 to 15: warp w adds 16 · w.
 typedef struct PtxWgmma {
-  int n, k, element_bytes;
-  PtxType type;
+  int n, k, a_k, element_bytes;  // k of B; a_k: as A is stored
+  PtxType type[2];               // of A, of B
   bool a_in_registers, a_trans, b_trans;
   double a_sign, b_sign;
+  int adds;      // operand: whether D is added to
   PtxSide d, a;  // of A: where it is in registers
+  PtxSparse sparse;
 } PtxWgmma;
 
 // Both give NULL with a reason in *why where the instruction is not run.
@@ -46,3 +68,13 @@ void ptx_side_read(const PtxMachine *m, PtxWarp *w, const PtxGroup *g, const Ptx
                    double *matrix);
 void ptx_side_write(const PtxMachine *m, PtxWarp *w, const PtxInst *i, const PtxGroup *g,
                     const PtxSide *side, const double *matrix);
+
+// Lays out the metadata of 16 rows of k elements; false where the operands are not registers.
+bool ptx_sparse_plan(PtxSparse *sparse, const PtxInst *inst, int words, int bits, int k);
+// A as it is stored, [k / 2][row] → [k][row], which are not one array; false after unknown values,
+// where metadata mean nothing.
+bool ptx_sparse_spread(PtxMachine *m, PtxWarp *w, const PtxInst *i, const PtxSparse *sparse,
+                       const double *stored, double *out);
+// The same for any number of rows, with metadata as [chunk][row]; false where they mean nothing.
+bool ptx_sparse_put(const SparseMeta *meta, int rows, const uint8_t *bits, const double *stored,
+                    double *out);

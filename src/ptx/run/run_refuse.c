@@ -232,7 +232,7 @@ static int types_taken(const PtxInst *i) {
     int most;
   } several[] = {{run_set, 2},      {run_slct, 2},      {run_cvt, 4},        {run_dp4a, 2},
                  {run_dp2a, 2},     {run_add_float, 2}, {run_sub_float, 2},  {run_fma_float, 2},
-                 {run_mma, 4},      {run_wgmma, 4},     {run_wmma_load, 1},  {run_wmma_store, 1},
+                 {run_mma, 5},      {run_wgmma, 4},     {run_wmma_load, 1},  {run_wmma_store, 1},
                  {run_wmma_mma, 4}, {run_nothing, 4},   {run_zero_result, 1}};
   for (size_t n = 0; n < sizeof several / sizeof several[0]; n++)
     if (several[n].run == i->run) return several[n].most;

@@ -7,9 +7,9 @@
 //   cta_group::2, M = 256: each CTA has 128 rows of A and D and half of B's columns
 //   cta_group::2, M = 128: 64 rows; the upper half of N lies in lanes 64 to 127
 //
-// The run goes on and D is unknown behind: block scaling, elements of 4 and 6 bits, a sparse A,
-// .ws, .ashift, sums that saturate. A copy from shared memory (tcgen05.cp) brings unknown values,
-// too: most of them are scale factors.
+// The run goes on and D is unknown behind: .ws, .ashift, sums that saturate, a sparse A of tf32, of
+// 4 bits or with scale factors, or with M = 64 in a CTA.
+#include "ptx/run/run_t_mma.h"
 #include "banks/layouts/instruction_descriptor.h"
 #include "base/str.h"
 #include "ptx/module/float_format.h"
@@ -17,23 +17,8 @@
 #include "ptx/run/mma.h"
 #include "ptx/run/run_access.h"
 #include "ptx/run/run_sync.h"
-#include "ptx/run/run_tile.h"
-#include "ptx/run/run_tmem.h"
 
-enum { ARCH = 100, N_MAX = 256, K_MAX = 64, K_BYTES = 32 };
-
-// Holds what an instruction descriptor comes to, for one kind.
-struct PtxProduct {
-  InstructionDescriptor descriptor;
-  bool pair, is_sparse, stationary;
-  int m, n, k, element_bytes[2];  // M of all, k of A as it lies in memory
-  PtxType type[2], d;
-  bool trans[2];
-  double sign;
-  const char *why;      // it is not run; NULL
-  const char *unknown;  // why D is not known; NULL: it is
-  struct PtxProduct *next;
-};
+enum { ARCH = 100, K_MAX = PTX_T_K, N_MAX = PTX_T_N, K_BYTES = 32 };
 
 // ---- what it is ---------------------------------------------------------------------------------
 
@@ -51,7 +36,7 @@ static const InstructionKind *kind_of(const PtxInst *i) {
   return NULL;
 }
 
-// The type that a field names; PTX_NO_TYPE: one of 4 or 6 bits.
+// The type that a field names; PTX_NO_TYPE: none.
 static PtxType type_of(Arena *arena, const InstructionDescriptor *d, const char *field) {
   for (int i = 0; i < instruction_field_count(d->kind); i++) {
     const InstructionField *f = instruction_field_at(d->kind, i);
@@ -62,7 +47,7 @@ static PtxType type_of(Arena *arena, const InstructionDescriptor *d, const char 
   return PTX_NO_TYPE;
 }
 
-static const char *refuses_product(PtxMachine *m, const struct PtxProduct *p) {
+static const char *refuses_product(PtxMachine *m, const PtxProduct *p) {
   const InstructionUse use = {.cta_group = p->pair ? 2 : 1, .weight_stationary = p->stationary};
   Diags diags = diags_new(m->arena);
   if (!instruction_descriptor_check(m->arena, &p->descriptor, use, &diags))
@@ -72,41 +57,73 @@ static const char *refuses_product(PtxMachine *m, const struct PtxProduct *p) {
                                     : NULL;
 }
 
-static const char *unknown_product(const PtxInst *i, const struct PtxProduct *p) {
-  if (ptx_has(i, PTX_MOD_block_scale)) return "a block-scaled product";
-  if (p->is_sparse) return "a product of a sparse A";
+// Metadata of tf32 and those with M = 64 are nowhere told in words, and of selectors beyond the
+// pair of columns that a read takes nothing is known.
+static const char *unknown_sparse(const PtxProduct *p) {
+  if (p->meta.bits != 8 && p->meta.bits != 16) return "a product of a sparse A of tf32 or 4 bits";
+  if (ptx_product_rows(p) != TENSOR_LANES) return "a product of a sparse A with M = 64";
+  const int selector = instruction_value(&p->descriptor, "sel");
+  return selector > (p->meta.bits == 16 ? 1 : 0) ? "a sparsity selector beyond the first two"
+                                                 : NULL;
+}
+
+static const char *unknown_product(const PtxInst *i, const PtxProduct *p) {
+  const bool scaled = ptx_has(i, PTX_MOD_block_scale);
+  if (scaled && p->is_sparse) return "a block-scaled product of a sparse A";
+  if (scaled && (p->factors == 0 || !p->factor)) return "a block-scaled product of this kind";
+  if (instruction_value(&p->descriptor, "k96") == 1) return "a product with K = 96";
+  if (scaled && ptx_product_rows(p) != TENSOR_LANES) return "a block-scaled product with M = 64";
+  const char *sparse = p->is_sparse ? unknown_sparse(p) : NULL;
+  if (sparse) return sparse;
+  if (p->packing[0] && i->groups[1].kind == PTX_GROUP_ADDRESS)
+    return "elements of 4 or 6 bits in tensor memory";
   if (p->stationary) return "a product with .ws";
   if (ptx_has(i, PTX_MOD_ashift)) return "a product with .ashift";
   if (instruction_value(&p->descriptor, "sat") == 1) return "sums that saturate";
-  if (!p->type[0] || !p->type[1]) return "a product of elements of 4 or 6 bits";
+  if (!p->type[0] || !p->type[1]) return "a product of this type";
   return p->element_bytes[0] != p->element_bytes[1] ? "A and B of different width" : NULL;
 }
 
-static const struct PtxProduct *product_of(PtxMachine *m, const PtxInst *i, uint32_t word) {
+static PtxTilePacking packing_of(PtxType type, bool packed) {
+  if (type == PTX_E2M1) return packed ? PTX_TILE_PAIRS : PTX_TILE_4_IN_16;
+  return type == PTX_E2M3 || type == PTX_E3M2 ? PTX_TILE_6_IN_16 : PTX_TILE_PLAIN;
+}
+
+static const PtxProduct *product_of(PtxMachine *m, const PtxInst *i, uint32_t word) {
   const InstructionKind *kind = kind_of(i);
   const bool pair = ptx_has(i, PTX_MOD_cta_group_2), stationary = ptx_has(i, PTX_MOD_ws);
-  for (struct PtxProduct *p = m->product_plans; p; p = p->next)
+  for (PtxProduct *p = m->product_plans; p; p = p->next)
     if (p->descriptor.kind == kind && p->descriptor.word == word && p->pair == pair &&
         p->stationary == stationary)
       return p;
-  struct PtxProduct *p = ARENA_NEW(m->arena, struct PtxProduct);
+  PtxProduct *p = ARENA_NEW(m->arena, PtxProduct);
   const InstructionDescriptor d = {.kind = kind, .word = word};
   const char *const names[] = {"a", "b"}, *const majors[] = {"ta", "tb"};
-  *p = (struct PtxProduct){.descriptor = d,
-                           .pair = pair,
-                           .stationary = stationary,
-                           .is_sparse = ptx_has(i, PTX_MOD_sp),
-                           .sign = 1,
-                           .next = m->product_plans};
+  const bool packed = ptx_has(i, PTX_MOD_kind_mxf4) || ptx_has(i, PTX_MOD_kind_mxf4nvf4);
+  *p = (PtxProduct){.descriptor = d,
+                    .pair = pair,
+                    .stationary = stationary,
+                    .is_sparse = ptx_has(i, PTX_MOD_sp),
+                    .sign = 1,
+                    .next = m->product_plans};
   p->m = instruction_value(&d, "m");
   p->n = instruction_value(&d, "n");
   p->d = type_of(m->arena, &d, "d");
+  if (!p->d) p->d = PTX_F32;  // of scaled products there is no other
   for (int o = 0; o < 2; o++) {
     p->type[o] = type_of(m->arena, &d, names[o]);
-    p->element_bytes[o] = p->type[o] ? ptx_types[p->type[o]].bits / 8 : 1;
+    p->packing[o] = packing_of(p->type[o], packed);
+    p->element_bytes[o] = p->packing[o] || !p->type[o] ? 1 : ptx_types[p->type[o]].bits / 8;
     p->trans[o] = instruction_value(&d, majors[o]) == 1;
   }
-  p->k = K_BYTES / p->element_bytes[0];
+  p->stored_k = K_BYTES / p->element_bytes[0] * (packed ? 2 : 1);
+  p->k = p->is_sparse ? 2 * p->stored_k : p->stored_k;
+  if (p->is_sparse && p->type[0]) p->meta = sparse_meta(packed ? 4 : 8 * p->element_bytes[0], p->k);
+  p->meta.ordered = true;
+  if (ptx_has(i, PTX_MOD_block_scale)) {
+    p->factors = ptx_product_factors(i);
+    p->factor = type_of(m->arena, &d, "scale");
+  }
   if (instruction_value(&d, "nega") == 1) p->sign = -p->sign;
   if (instruction_value(&d, "negb") == 1) p->sign = -p->sign;
   p->why = refuses_product(m, p);
@@ -116,35 +133,17 @@ static const struct PtxProduct *product_of(PtxMachine *m, const PtxInst *i, uint
 
 // ---- where it lies ------------------------------------------------------------------------------
 
-static int rows_of(const struct PtxProduct *p) { return p->pair ? p->m / 2 : p->m; }  // of one CTA
-static bool is_folded(const struct PtxProduct *p) { return p->pair && p->m == TENSOR_LANES; }
-static int columns_of(const struct PtxProduct *p) { return is_folded(p) ? p->n / 2 : p->n; }
+static bool is_folded(const PtxProduct *p) { return p->pair && p->m == TENSOR_LANES; }
+static int columns_of(const PtxProduct *p) { return is_folded(p) ? p->n / 2 : p->n; }
 
-static int lane_of(const struct PtxProduct *p, int row, int n) {
+static int lane_of(const PtxProduct *p, int row, int n) {
   if (is_folded(p)) return row + (n >= p->n / 2 ? 64 : 0);
-  return rows_of(p) == 64 ? row / 16 * 32 + row % 16 : row;
+  return ptx_product_rows(p) == 64 ? row / 16 * 32 + row % 16 : row;
 }
 
-// Operands of the instruction, by the form that it has.
-typedef struct Asked {
-  PtxMachine *m;
-  PtxWarp *w;
-  const PtxInst *i;
-  const struct PtxProduct *p;
-  uint32_t lane;
-  int column;  // of D
-  bool adds;
-  double scale;              // of D as it was
-  const PtxGroup *disabled;  // NULL: no mask
-  // [col][k], [k][row], [col][row]
-  double b[K_MAX * N_MAX], a[K_MAX * TENSOR_LANES], d[N_MAX * TENSOR_LANES];
-} Asked;
-
-static uint64_t number(const Asked *q, int group) {
+static uint64_t number(const PtxAsked *q, int group) {
   return ptx_lanes(q->m, q->w, &q->i->groups[group], 0)[q->lane];
 }
-
-static int idesc_group(const PtxInst *i) { return ptx_has(i, PTX_MOD_sp) ? 4 : 3; }
 
 static int pred_group(const PtxInst *i) {
   for (int g = 4; g < i->n_groups; g++)
@@ -153,16 +152,17 @@ static int pred_group(const PtxInst *i) {
 }
 
 // Elements from `out` on; `to` says the steps between them.
-static bool read_tile(Asked *q, int operand, int rank, int rows, int k, PtxTileSteps to,
+static bool read_tile(PtxAsked *q, int operand, int rank, int rows, int k, PtxTileSteps to,
                       double *out) {
   static _Thread_local double as_read[K_MAX * N_MAX];
-  const struct PtxProduct *p = q->p;
+  const PtxProduct *p = q->p;
   const PtxTile tile = {.descriptor = smem_descriptor_decode(number(q, 1 + operand), ARCH),
                         .trans = p->trans[operand],
                         .rank = rank,
                         .rows = rows,
                         .k = k,
                         .element_bytes = p->element_bytes[operand],
+                        .packing = p->packing[operand],
                         .type = p->type[operand] ? p->type[operand] : PTX_U8};
   if (!tile.descriptor.swizzle) {
     ptx_stop(q->m, q->w, PTX_FINDING_NOT_RUN, 1u << q->lane,
@@ -177,20 +177,22 @@ static bool read_tile(Asked *q, int operand, int rank, int rows, int k, PtxTileS
 }
 
 // A of one CTA out of its tensor memory: row r in lane r, elements side by side in columns.
-static bool read_a_columns(Asked *q, PtxBlock *block) {
-  const struct PtxProduct *p = q->p;
-  const int bytes = p->element_bytes[0], rows = rows_of(p);
+static bool read_a_columns(PtxAsked *q, PtxBlock *block) {
+  const PtxProduct *p = q->p;
+  const int bytes = p->element_bytes[0], rows = ptx_product_rows(p);
   const uint32_t address = (uint32_t)ptx_access_address(q->m, q->w, &q->i->groups[1], q->lane);
+  const bool is_packed = p->packing[0] == PTX_TILE_PAIRS;
   const PtxTmemReach reach = {.quarters = 0xf,
                               .column = (int)(address & 0xffff),
-                              .n = p->k * bytes / 4,
+                              .n = p->stored_k * bytes / 4 / (is_packed ? 2 : 1),
                               .product = q->w->asked,
                               .block = block};
   if (!ptx_tmem_has(q->m, q->w, q->lane, &reach)) return false;
   ptx_tmem_read(q->m, q->w, q->lane, &reach);
   if (rows != TENSOR_LANES) ptx_doubt(q->m, q->w, ~0u);
+  if (p->packing[0]) return true;
   for (int row = 0; row < rows; row++)
-    for (int k = 0; k < p->k; k++) {
+    for (int k = 0; k < p->stored_k; k++) {
       const int column = reach.column + k * bytes / 4;
       const uint64_t bits = block->tmem->bits[row][column] >> k * bytes % 4 * 8;
       if (block->tmem->unknown[row][column]) ptx_doubt(q->m, q->w, ~0u);
@@ -199,16 +201,16 @@ static bool read_a_columns(Asked *q, PtxBlock *block) {
   return true;
 }
 
-static bool read_a(Asked *q, PtxBlock *block) {
+static bool read_a(PtxAsked *q, PtxBlock *block) {
   if (q->i->groups[1].kind == PTX_GROUP_ADDRESS) return read_a_columns(q, block);
-  const int rows = rows_of(q->p);
-  return read_tile(q, 0, block->rank, rows, q->p->k, (PtxTileSteps){1, rows}, q->a);
+  const int rows = ptx_product_rows(q->p);
+  return read_tile(q, 0, block->rank, rows, q->p->stored_k, (PtxTileSteps){1, rows}, q->a);
 }
 
 // All columns of B: of a pair each CTA has half of them.
-static bool read_b(Asked *q, const PtxBlock *first) {
-  const struct PtxProduct *p = q->p;
-  const int k = p->is_sparse ? 2 * p->k : p->k, ctas = p->pair ? 2 : 1, n = p->n / ctas;
+static bool read_b(PtxAsked *q, const PtxBlock *first) {
+  const PtxProduct *p = q->p;
+  const int k = p->k, ctas = p->pair ? 2 : 1, n = p->n / ctas;
   for (int cta = 0; cta < ctas; cta++)
     if (!read_tile(q, 1, first->rank + cta, n, k, (PtxTileSteps){k, 1}, &q->b[cta * n * k]))
       return false;
@@ -218,14 +220,14 @@ static bool read_b(Asked *q, const PtxBlock *first) {
 // ---- the product --------------------------------------------------------------------------------
 
 // The lanes of a quarter of a CTA's D that stay as they are, a bit for each.
-static uint32_t disabled(const Asked *q, int cta, int quarter) {
+static uint32_t disabled(const PtxAsked *q, int cta, int quarter) {
   const int word = cta * TENSOR_QUARTERS + quarter;
   if (!q->disabled || word >= q->disabled->n) return 0;
   return (uint32_t)ptx_lanes(q->m, q->w, q->disabled, word)[q->lane];
 }
 
-static void take_sums(Asked *q, const PtxTmem *tmem, int rows) {
-  const struct PtxProduct *p = q->p;
+static void take_sums(PtxAsked *q, const PtxTmem *tmem, int rows) {
+  const PtxProduct *p = q->p;
   for (int n = 0; n < p->n; n++)
     for (int row = 0; row < rows; row++) {
       const uint64_t bits = tmem->bits[lane_of(p, row, n)][q->column + n % columns_of(p)];
@@ -233,8 +235,8 @@ static void take_sums(Asked *q, const PtxTmem *tmem, int rows) {
     }
 }
 
-static void put_sums(Asked *q, PtxTmem *tmem, int rows, int cta) {
-  const struct PtxProduct *p = q->p;
+static void put_sums(PtxAsked *q, PtxTmem *tmem, int rows, int cta) {
+  const PtxProduct *p = q->p;
   for (int n = 0; n < p->n; n++)
     for (int row = 0; row < rows; row++) {
       const int lane = lane_of(p, row, n), column = q->column + n % columns_of(p);
@@ -246,25 +248,28 @@ static void put_sums(Asked *q, PtxTmem *tmem, int rows, int cta) {
     }
 }
 
-static void multiply(Asked *q, PtxTmem *tmem, int cta) {
-  const struct PtxProduct *p = q->p;
-  const int rows = rows_of(p);
+static void multiply(PtxAsked *q, PtxTmem *tmem, int cta) {
+  const PtxProduct *p = q->p;
+  const int rows = ptx_product_rows(p);
   if (!p->unknown) {
     take_sums(q, tmem, rows);
     for (int e = 0; p->sign < 0 && e < p->k * rows; e++) q->a[e] = -q->a[e];
-    ptx_multiply(&(PtxFactors){rows, p->n, p->k, q->a, q->b, p->k, 1, false}, q->d);
+    const double *b = p->factors ? q->scaled_b : q->b;
+    ptx_multiply(&(PtxFactors){rows, p->n, p->k, q->a, b, p->k, 1, false}, q->d);
   }
   put_sums(q, tmem, rows, cta);
 }
 
-static bool add_products(Asked *q, PtxBlock *block, int cta) {
-  const struct PtxProduct *p = q->p;
+static bool add_products(PtxAsked *q, PtxBlock *block, int cta) {
+  const PtxProduct *p = q->p;
   PtxTmemReach reach = {.quarters = 0xf,
                         .column = q->column,
                         .n = columns_of(p),
                         .product = q->w->asked,
                         .block = block};
   if (!ptx_tmem_has(q->m, q->w, q->lane, &reach) || !read_a(q, block)) return false;
+  if (!p->unknown && p->is_sparse && !ptx_product_spread(q, block)) return false;
+  if (!p->unknown && p->factors && !ptx_product_scale(q, block)) return false;
   for (int quarter = 0; quarter < TENSOR_QUARTERS; quarter++)
     if (disabled(q, cta, quarter) == ~0u) reach.quarters &= ~(1u << quarter);
   if (q->adds) ptx_tmem_read(q->m, q->w, q->lane, &reach);
@@ -274,28 +279,28 @@ static bool add_products(Asked *q, PtxBlock *block, int cta) {
 }
 
 // The operand behind the predicate is an exponent: D as it was is divided by two to that power.
-static double scale_of(const Asked *q, int pred) {
+static double scale_of(const PtxAsked *q, int pred) {
   const bool given = pred + 1 < q->i->n_groups && !q->p->stationary;
   return given ? 1 / (double)(UINT64_C(1) << (number(q, pred + 1) & 15)) : 1;
 }
 
 static bool ask(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t lane) {
-  static _Thread_local Asked asked;
+  static _Thread_local PtxAsked asked;
   const uint32_t address = (uint32_t)ptx_access_address(m, w, &i->groups[0], lane);
   const int pred = pred_group(i);
-  const struct PtxProduct *p =
-      product_of(m, i, (uint32_t)ptx_lanes(m, w, &i->groups[idesc_group(i)], 0)[lane]);
+  const PtxProduct *p =
+      product_of(m, i, (uint32_t)ptx_lanes(m, w, &i->groups[ptx_product_idesc(i)], 0)[lane]);
   if (p->why || address >> 16) {
     ptx_stop(m, w, PTX_FINDING_NOT_RUN, 1u << lane,
              p->why ? p->why : "D begins in lane 0 of tensor memory");
     return false;
   }
-  Asked *q = &asked;
+  PtxAsked *q = &asked;
   q->m = m, q->w = w, q->i = i, q->p = p, q->lane = lane;
   q->column = (int)address;
   q->adds = ptx_pred(m, w, &i->groups[pred]) >> lane & 1;
   q->scale = scale_of(q, pred);
-  const PtxGroup *mask = pred > idesc_group(i) + 1 ? &i->groups[pred - 1] : NULL;
+  const PtxGroup *mask = pred > ptx_product_idesc(i) + 1 ? &i->groups[pred - 1] : NULL;
   q->disabled = mask && mask->kind == PTX_GROUP_VALUE ? mask : NULL;
   w->asked++;
   PtxBlock *first = p->pair ? &m->blocks[w->block->rank & ~1] : w->block;
@@ -313,43 +318,11 @@ void run_t_mma(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   FOR_LANES(mask) if (!ask(m, w, i, l)) return;
 }
 
-// ---- copies and shifts --------------------------------------------------------------------------
-
-// Some columns of all lanes are unknown from now on, of a pair in both CTAs.
-static void forget_columns(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t lane, int n) {
-  const bool pair = ptx_has(i, PTX_MOD_cta_group_2) && m->n_blocks > 1;
-  PtxBlock *first = pair ? &m->blocks[w->block->rank & ~1] : w->block;
-  const uint32_t address = (uint32_t)ptx_access_address(m, w, &i->groups[0], lane);
-  w->asked++;
-  for (int cta = 0; cta < (pair ? 2 : 1); cta++) {
-    const PtxTmemReach reach = {.quarters = 0xf,
-                                .column = (int)(address & 0xffff),
-                                .n = n,
-                                .product = w->asked,
-                                .block = &first[cta]};
-    if (!ptx_tmem_has(m, w, lane, &reach)) return;
-    ptx_tmem_write(m, w, lane, &reach);
-    for (int row = 0; row < TENSOR_LANES; row++)
-      memset(&first[cta].tmem->unknown[row][reach.column], 1, (size_t)n);
-  }
-}
-
-void run_t_cp(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
-  const bool wide = ptx_has(i, PTX_MOD_t128x256b) || ptx_has(i, PTX_MOD_t4x256b);
-  ptx_give_unknown(m, w, "a copy into tensor memory");
-  FOR_LANES(mask) forget_columns(m, w, i, l, wide ? 8 : 4);
-}
-
-void run_t_shift(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
-  ptx_give_unknown(m, w, "rows of tensor memory that move down");
-  FOR_LANES(mask) forget_columns(m, w, i, l, 8);
-}
-
 // ---- forms --------------------------------------------------------------------------------------
 
 const char *ptx_product_refuses(const PtxInst *i) {
   const PtxGroup *g = i->groups;
-  const int idesc = idesc_group(i), pred = pred_group(i);
+  const int idesc = ptx_product_idesc(i), pred = pred_group(i);
   if (!kind_of(i)) return "tcgen05.mma: this kind is not known";
   if (i->n_groups < idesc + 2 || g[0].kind != PTX_GROUP_ADDRESS || g[0].n != 1 || pred < 0)
     return "tcgen05.mma takes D, A, B, a descriptor and a predicate";

@@ -58,12 +58,35 @@ static bool take_chunk(Reading *r, int64_t offset, unsigned char *out) {
   return true;
 }
 
+// 16 elements of 4 or 6 bits, lowest first, each to a byte as registers have it: 4 bits lie in the
+// middle, which is the e2m3 of the same value.
+static void unpack_chunk(PtxTilePacking packing, unsigned char *chunk) {
+  unsigned char out[CHUNK];
+  const int bits = packing == PTX_TILE_4_IN_16 ? 4 : 6;
+  for (int e = 0; e < CHUNK; e++) {
+    const int at = e * bits, byte = at / 8;
+    const unsigned pair = chunk[byte] | (byte + 1 < CHUNK ? (unsigned)chunk[byte + 1] << 8 : 0);
+    const unsigned code = pair >> at % 8 & ((1u << bits) - 1);
+    out[e] = (unsigned char)(bits == 4 ? code << 2 : code);
+  }
+  memcpy(chunk, out, sizeof out);
+}
+
+static void take_elements(const PtxTile *tile, int k_bytes, unsigned char *bytes, double *out) {
+  const bool wide = tile->packing == PTX_TILE_4_IN_16 || tile->packing == PTX_TILE_6_IN_16;
+  for (int at = 0; wide && at < tile->rows * k_bytes; at += CHUNK)
+    unpack_chunk(tile->packing, bytes + at);
+  const PtxType type = tile->packing == PTX_TILE_4_IN_16 ? PTX_E2M3 : tile->type;
+  ptx_elements(type, bytes, tile->rows * tile->k, out);
+}
+
 bool ptx_tile_read(PtxMachine *m, PtxWarp *w, int lane, const PtxTile *tile, PtxTouchKind kind,
                    double *out) {
   unsigned char bytes[PTX_TILE_ROWS * PTX_TILE_BYTES];
   const int width = tile->element_bytes, per = CHUNK / width;
   const int row_step = tile->trans ? per : 1, k_step = tile->trans ? 1 : per;
-  const PtxTileSteps steps = ptx_tile_steps(tile);
+  const int k_units = tile->packing == PTX_TILE_PAIRS ? tile->k / 2 : tile->k;
+  const PtxTileSteps steps = tile->trans ? ptx_tile_steps(tile) : (PtxTileSteps){k_units, 1};
   Reading r = {m,    w,
                tile, matrix_tile_decode(&tile->descriptor, tile->trans),
                kind, ptx_toucher(m, w, lane, kind)};
@@ -72,12 +95,12 @@ bool ptx_tile_read(PtxMachine *m, PtxWarp *w, int lane, const PtxTile *tile, Ptx
   int64_t of_row[PTX_TILE_ROWS];
   for (int row = 0; row < tile->rows; row += row_step)
     of_row[row] = matrix_tile_offset(&r.layout, width, tile->first_row + row, 0);
-  for (int k = 0; k < tile->k; k += k_step) {
+  for (int k = 0; k < k_units; k += k_step) {
     const int64_t of_k = matrix_tile_offset(&r.layout, width, 0, k);
     for (int row = 0; row < tile->rows; row += row_step)
       if (!take_chunk(&r, of_row[row] + of_k, bytes + (row * steps.row + k * steps.k) * width))
         return false;
   }
-  ptx_elements(tile->type, bytes, tile->rows * tile->k, out);
+  take_elements(tile, k_units, bytes, out);
   return true;
 }

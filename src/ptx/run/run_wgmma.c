@@ -32,22 +32,31 @@ static int64_t given(const PtxModule *module, const PtxInst *inst, int index, in
   return at >= 0 ? (int32_t)module->constants[at] : otherwise;
 }
 
+// The atom that A as it is stored and D belong to.
 static bool find_atom(Arena *arena, const PtxForm *form, Atom *atom) {
   Diags ignored = diags_new(arena);
   const char *type = form->types[1] == PTX_U8 ? "s8" : ptx_types[form->types[1]].name;
-  if (!atom_parse(arena_printf(arena, "wgmma.m%dn%dk%d.%s", form->shape[0], form->shape[1],
-                               form->shape[2], type),
-                  atom, &ignored))
+  const int k = ptx_mods_has(&form->mods, PTX_MOD_sp) ? form->shape[2] / 2 : form->shape[2];
+  if (!atom_parse(
+          arena_printf(arena, "wgmma.m%dn%dk%d.%s", form->shape[0], form->shape[1], k, type), atom,
+          &ignored))
     return false;
   if (form->types[0] == PTX_F16 && atom->f16_acc) atom_set_f16_acc(atom);
   return ptx_types[form->types[0]].bits == atom->acc_bits;
 }
 
-static bool has_operands(const PtxInst *inst) {
+static bool has_operands(const PtxInst *inst, int adds) {
   for (int g = 0; g < inst->n_groups; g++)
     if (inst->groups[g].n < 1 || (g > 1 && inst->groups[g].n > 1)) return false;
   return inst->groups[0].kind == PTX_GROUP_VALUE && inst->groups[1].kind == PTX_GROUP_VALUE &&
-         inst->groups[2].kind == PTX_GROUP_VALUE && inst->groups[3].kind == PTX_GROUP_PRED;
+         inst->groups[2].kind == PTX_GROUP_VALUE && adds < inst->n_groups &&
+         inst->groups[adds].kind == PTX_GROUP_PRED;
+}
+
+// Both of 8 bits, or one type.
+static bool types_fit(PtxType a, PtxType b) {
+  const bool whole_a = a == PTX_S8 || a == PTX_U8, whole_b = b == PTX_S8 || b == PTX_U8;
+  return a == b || (ptx_types[a].bits == 8 && ptx_types[b].bits == 8 && whole_a == whole_b);
 }
 
 const PtxWgmma *ptx_wgmma_plan(Arena *arena, const PtxModule *module, const PtxInst *inst,
@@ -55,20 +64,26 @@ const PtxWgmma *ptx_wgmma_plan(Arena *arena, const PtxModule *module, const PtxI
   const PtxForm *form = &inst->form;
   Atom atom;
   *why = "wgmma of this shape and type is not run here";
-  if (!form->shape[0] || form->n_types != 3 || form->types[1] != form->types[2] ||
-      !has_operands(inst) || !find_atom(arena, form, &atom))
+  enum { OPERANDS = 3, META = 2 };
+  const bool sparse = ptx_mods_has(&form->mods, PTX_MOD_sp);
+  const int adds = OPERANDS + (sparse ? META : 0);
+  if (!form->shape[0] || form->n_types != 3 || !types_fit(form->types[1], form->types[2]) ||
+      !has_operands(inst, adds) || !find_atom(arena, form, &atom))
     return NULL;
   PtxWgmma *plan = ARENA_NEW(arena, PtxWgmma);
   const bool in_registers = inst->groups[1].n > 1;
   *plan = (PtxWgmma){.n = atom.n,
-                     .k = atom.k,
+                     .k = form->shape[2],
+                     .a_k = atom.k,
                      .element_bytes = atom.bits / 8,
-                     .type = form->types[1],
+                     .type = {form->types[1], form->types[2]},
                      .a_in_registers = in_registers,
-                     .a_sign = (double)given(module, inst, 4, 1),
-                     .b_sign = (double)given(module, inst, 5, 1),
-                     .a_trans = !in_registers && given(module, inst, 6, 0),
-                     .b_trans = given(module, inst, in_registers ? 6 : 7, 0)};
+                     .a_sign = (double)given(module, inst, adds + 1, 1),
+                     .b_sign = (double)given(module, inst, adds + 2, 1),
+                     .a_trans = !in_registers && given(module, inst, adds + 3, 0),
+                     .b_trans = given(module, inst, adds + (in_registers ? 3 : 4), 0),
+                     .adds = adds};
+  if (sparse && !ptx_sparse_plan(&plan->sparse, inst, OPERANDS, atom.bits, plan->k)) return NULL;
   if (!lay_out(arena, &plan->d, &atom, ATOM_C, form->types[0], &inst->groups[0])) return NULL;
   if (in_registers && !lay_out(arena, &plan->a, &atom, ATOM_A, form->types[1], &inst->groups[1]))
     return NULL;
@@ -79,14 +94,14 @@ const PtxWgmma *ptx_wgmma_plan(Arena *arena, const PtxModule *module, const PtxI
 
 // ---- tiles in shared memory ---------------------------------------------------------------------
 
-static bool take_tile(PtxMachine *m, PtxWarp *w, const PtxInst *i, int group, bool trans,
+static bool take_tile(PtxMachine *m, PtxWarp *w, const PtxInst *i, int group, bool trans, int k,
                       PtxTile *out) {
   const uint64_t word = ptx_lanes(m, w, &i->groups[group], 0)[0];
   out->descriptor = smem_descriptor_decode(word, 90);
   out->trans = trans;
   out->rank = w->block->rank;
-  out->k = i->wgmma->k;
-  out->type = i->wgmma->type;
+  out->k = k;
+  out->type = i->wgmma->type[group - 1];
   out->element_bytes = i->wgmma->element_bytes;
   if (out->descriptor.swizzle) return true;
   ptx_stop(m, w, PTX_FINDING_NOT_RUN, w->mask, "a descriptor of wgmma with an undefined swizzle");
@@ -95,8 +110,8 @@ static bool take_tile(PtxMachine *m, PtxWarp *w, const PtxInst *i, int group, bo
 
 // ---- operands -----------------------------------------------------------------------------------
 
-// Its 16 rows of A as [k][row].
-static bool read_a(PtxMachine *m, PtxWarp *w, const PtxInst *i, double *out) {
+// Its 16 rows of A, as they are stored, as [k][row].
+static bool read_stored_a(PtxMachine *m, PtxWarp *w, const PtxInst *i, double *out) {
   const PtxWgmma *plan = i->wgmma;
   if (plan->a_in_registers) {
     ptx_side_read(m, w, &i->groups[1], &plan->a, out);
@@ -104,13 +119,23 @@ static bool read_a(PtxMachine *m, PtxWarp *w, const PtxInst *i, double *out) {
   }
   PtxTile tile = {.first_row = w->in_block % PTX_WGMMA_WARPS * PTX_WGMMA_ROWS,
                   .rows = PTX_WGMMA_ROWS};
-  if (!take_tile(m, w, i, 1, plan->a_trans, &tile)) return false;
+  if (!take_tile(m, w, i, 1, plan->a_trans, plan->a_k, &tile)) return false;
   double as_read[PTX_WGMMA_ROWS * PTX_WGMMA_K];
   if (!ptx_tile_read(m, w, 0, &tile, PTX_MULTIPLIES, as_read)) return false;
   const PtxTileSteps steps = ptx_tile_steps(&tile);
-  for (int k = 0; k < plan->k; k++)
+  for (int k = 0; k < plan->a_k; k++)
     for (int row = 0; row < PTX_WGMMA_ROWS; row++)
       out[k * PTX_WGMMA_ROWS + row] = as_read[row * steps.row + k * steps.k];
+  return true;
+}
+
+static bool read_a(PtxMachine *m, PtxWarp *w, const PtxInst *i, double *out) {
+  const PtxSparse *sparse = &i->wgmma->sparse;
+  if (!sparse->is_sparse) return read_stored_a(m, w, i, out);
+  double stored[PTX_WGMMA_K * PTX_WGMMA_ROWS];
+  if (!read_stored_a(m, w, i, stored)) return false;
+  if (!ptx_sparse_spread(m, w, i, sparse, stored, out))
+    memset(out, 0, sizeof *out * (size_t)i->wgmma->k * PTX_WGMMA_ROWS);
   return true;
 }
 
@@ -242,7 +267,8 @@ static void take_off(PtxMachine *m, PtxWarp *w, const PtxGroup *g, PtxFlightKind
 // each, and a quarter of B, 128 bytes in each. The four warps of a warpgroup read all of B once. No
 // swizzle makes a difference. Counted on an H200 (driver 580.159.04, 2026-11-27): 8 for m64n64k16,
 // 12 for m64n128k16, 8 where A lies in registers, B with N or K inside; 20 for m64n256k16, in whole
-// kernels without a swizzle and with swizzles of 64 and 128 bytes.
+// kernels without a swizzle and with swizzles of 64 and 128 bytes. A sparse product, whose B has
+// twice the K, was not counted: the same rule is taken.
 static int wavefronts_of(const PtxWarp *w, const PtxWgmma *plan) {
   enum { A_WAVEFRONTS = 4 };
   const int of_b = plan->n * plan->k * plan->element_bytes / 128,
@@ -268,11 +294,11 @@ void run_wgmma(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   double a[PTX_WGMMA_K * PTX_WGMMA_ROWS], b[PTX_WGMMA_K * PTX_WGMMA_N];
   double d[PTX_WGMMA_ROWS * PTX_WGMMA_N];  // [col][row]
   PtxTile tile = {.rows = plan->n};
-  if (!read_a(m, w, i, a) || !take_tile(m, w, i, 2, plan->b_trans, &tile) ||
+  if (!read_a(m, w, i, a) || !take_tile(m, w, i, 2, plan->b_trans, plan->k, &tile) ||
       !ptx_tile_read(m, w, 0, &tile, PTX_MULTIPLIES, b))
     return;
   tell_tiles(m, w, i);
-  const bool adds = ptx_pred(m, w, &i->groups[3]) & 1;
+  const bool adds = ptx_pred(m, w, &i->groups[plan->adds]) & 1;
   if (adds)
     ptx_side_read(m, w, &i->groups[0], &plan->d, d);
   else

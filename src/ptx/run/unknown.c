@@ -7,12 +7,13 @@
 // left out and told as one that cannot be counted. The memory that such a store may have hit is
 // unknown from then on. A branch, or any other address, ends the block: its next step is not known.
 //
-//   mma.sync…block_scale %f4        %f4 is unknown in all lanes
+//   tex.1d.v4.f32.s32 {%f4, …       %f4 is unknown in all lanes
 //   fma.rn.f32 %f5, %f4, %f0, %f1   so is %f5
 //   st.shared.f32 [%r1], %f5        counted as ever; the bytes are unknown
 //   ld.shared.u32 %r2, [%r3]        known, where %r3 lies elsewhere
 //   @%p1 bra L1                     goes on, unless %p1 is unknown
 #include "base/str.h"
+#include "ptx/run/mma.h"
 #include "ptx/run/run_access.h"
 
 #define UNKNOWN_BYTES (UINT64_C(0x0101010101010101) * PTX_BYTE_UNKNOWN)
@@ -188,9 +189,11 @@ static const char *name_of(PtxMachine *m, const PtxInst *i) {
   return arena_printf(m->arena, "an operand of %s", i->row ? i->row->name : "the instruction");
 }
 
-// A of a wgmma, where registers have it and not a descriptor.
+// A of a wgmma, where registers have it and not a descriptor, and the metadata of a sparse one.
 static bool is_matrix(const PtxInst *i, int group) {
-  return i->run == run_wgmma && group == 1 && i->groups[group].n > 1;
+  if (i->run != run_wgmma) return false;
+  const PtxSparse *sparse = &i->wgmma->sparse;
+  return (group == 1 && i->groups[group].n > 1) || (sparse->is_sparse && group == sparse->words);
 }
 
 // An unknown value in an operand that may not be unknown ends the block. Lanes with an unknown

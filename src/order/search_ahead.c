@@ -126,8 +126,7 @@ static void ask_all(const Search *search, SearchState *s, SearchAhead *w, int pr
   const SearchIndex *x = search->index;
   const int event = x->base[process] + search_at(s, process);
   const SearchEvent *e = search_next(search, s, process);
-  const bool of_bar = e->kind == SEARCH_INIT || e->kind == SEARCH_ARRIVE ||
-                      e->kind == SEARCH_LAND || e->kind == SEARCH_WAIT;
+  const bool of_bar = search_is_about_mbarrier(e);
   w->question++;
   w->n_asked = 0;
   w->met = false;
@@ -375,12 +374,6 @@ static bool happens(const SearchState *s, const SearchAhead *w, int process, int
   return search_at(s, process) <= at && at < w->at[process];
 }
 
-static bool clears(const SearchIndex *x, int event, int word) {
-  for (int k = x->clears.first[event]; k < x->clears.first[event + 1]; k++)
-    if (x->clears.list[k] == word) return true;
-  return false;
-}
-
 // The words that an event's generic accesses set are cleared by another's fence, or it is the
 // fence.
 static bool is_told_by(const Search *search, int fence, int event) {
@@ -389,7 +382,7 @@ static bool is_told_by(const Search *search, int fence, int event) {
     const SearchAccess *a = &search->access[x->begins.list[k]];
     const int word = x->word[a->place];
     if (a->async || word < 0 || x->fenced[x->begins.list[k]]) continue;
-    if (clears(x, fence, word / SEARCH_WORDS)) return true;
+    if (search_clears(x, fence, word / SEARCH_WORDS)) return true;
   }
   return false;
 }
@@ -412,7 +405,8 @@ static bool asks_fence(const Search *search, SearchState *s, int event, int fenc
   for (int k = x->begins.first[event]; k < x->begins.first[event + 1]; k++) {
     const int a = x->begins.list[k];
     for (int u = x->unknown_to.first[a]; u < x->unknown_to.first[a + 1]; u++)
-      if (word[x->unknown_to.list[u]] && clears(x, fence, x->unknown_to.list[u] / SEARCH_WORDS))
+      if (word[x->unknown_to.list[u]] &&
+          search_clears(x, fence, x->unknown_to.list[u] / SEARCH_WORDS))
         return true;
   }
   return false;

@@ -79,7 +79,6 @@ static void keep(Run *r, const SearchState *s, int parent, int process) {
 static Run *begin(Search *search, const SearchOptions *options) {
   Arena *arena = search->arena;
   Run *r = ARENA_NEW(arena, Run);
-  search_make_index(search);
   *r = (Run){.search = search, .options = options, .arena = arena};
   r->most = (int)(options->states ? options->states : STATES_MAX);
   r->bytes = search->index->state_bytes;
@@ -153,9 +152,7 @@ static void tell_phases(Run *r, SearchStep *step, int n) {
   for (int i = 0; i < n; i++) {
     search_step(r->search, s, step[i].process, conflict);
     const SearchEvent *e = search_event(r->search, step[i].process, step[i].at);
-    const bool of_bar = e->kind == SEARCH_INIT || e->kind == SEARCH_ARRIVE ||
-                        e->kind == SEARCH_LAND || e->kind == SEARCH_WAIT;
-    if (of_bar) step[i].phase = search_phases(r->search, s)[e->object].phase;
+    if (search_is_about_mbarrier(e)) step[i].phase = search_phases(r->search, s)[e->object].phase;
   }
   r->out.last = s;
 }
@@ -381,6 +378,10 @@ static int64_t wide_states(const Search *search, const SearchOptions *options) {
 SearchResult search_run(Search *search, const SearchOptions *options) {
   SearchOptions wide = *options;
   wide.states = wide_states(search, options);
+  search_make_index(search);
+  const int64_t path = search_events(search) + 1;
+  if (!options->all && path < wide.states && search_is_alike(search, options))
+    return (SearchResult){.states = path, .access = {-1, -1}, .alike = true};
   SearchResult out = go_through(search, &wide, false);
   out.shortest = out.verdict == SEARCH_FOUND && options->all;
   if (out.verdict == SEARCH_BOUNDED && !options->quick) {

@@ -13,10 +13,13 @@
 //                                              process writes
 #include <string.h>
 
+#include "base/whole.h"
 #include "order/search_inside.h"
 
 // Rows of phases are gone through in pieces of so many, which the compiler makes vectors of.
 enum { PHASES = 8, NO_ARRIVAL = INT32_MAX };
+// Positions are compared in pieces of so many.
+enum { PIECE = 64 };
 
 typedef struct AheadBar {
   int64_t pending, bytes;
@@ -73,10 +76,15 @@ static void find_last_live(const Search *search, SearchAhead *w, int p) {
 const uint64_t *search_live(const Search *search, const SearchState *s, SearchAhead *w) {
   const SearchLists *followers = &search->index->followers;
   int n = 0;
-  for (int p = 0; p < search->n_processes; p++) {
-    if (s->at[p] == w->last_at[p]) continue;
-    w->move[n++] = (struct AheadMove){p, w->last_at[p] & SEARCH_EVENTS_MAX};
-    w->last_at[p] = s->at[p];
+  for (int first = 0; first < search->n_processes; first += PIECE) {
+    const int end = min_int(first + PIECE, search->n_processes);
+    const size_t bytes = sizeof *s->at * (size_t)(end - first);
+    if (memcmp(s->at + first, w->last_at + first, bytes) == 0) continue;
+    for (int p = first; p < end; p++) {
+      if (s->at[p] == w->last_at[p]) continue;
+      w->move[n++] = (struct AheadMove){p, w->last_at[p] & SEARCH_EVENTS_MAX};
+      w->last_at[p] = s->at[p];
+    }
   }
   for (int i = 0; i < n; i++) {
     const int p = w->move[i].process, a = w->move[i].from, b = search_at(s, p);

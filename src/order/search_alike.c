@@ -73,6 +73,7 @@ typedef struct Alike {
   } * initialised, *said;  // [mbarrier]
   Count *reached, *ended;  // [block][process], [block][width]: what its last events know
   int64_t steps;
+  SearchStep *held;  // the event that may come too late for another, where one is known
 } Alike;
 
 static Count *row(const Alike *a, Count *rows, int i) {
@@ -203,7 +204,9 @@ static bool accesses(const Alike *a, int process, int at) {
       const SearchAccess *then = &a->search->access[against->list[i]];
       if (search_at(a->s, then->process) <= then->begin) continue;
       if (then->process == process && search_is_instant(then)) continue;
-      if (!is_known_over(a, process, then)) return false;
+      if (is_known_over(a, process, then)) continue;
+      *a->held = (SearchStep){then->ends, then->end, 0};
+      return false;
     }
     if (!tests(a, process, at, now) || !sets(a, process, at, now)) return false;
   }
@@ -256,7 +259,9 @@ static bool ends_phase(const Alike *a, int bar, uint32_t phase) {
   Count *gathered = row(a, a->gathered, bar), *arrived = row(a, a->arrived, bar);
   const int n = a->search->n_processes;
   for (int p = 0; p < n; p++) {
-    if (a->waited[bar * n + p] > gathered[p] || a->expected[bar * n + p] > arrived[p]) return false;
+    const Count waited = a->waited[bar * n + p];
+    if (waited > gathered[p]) *a->held = (SearchStep){p, waited - 1, 0};
+    if (waited > gathered[p] || a->expected[bar * n + p] > arrived[p]) return false;
     a->waited[bar * n + p] = a->expected[bar * n + p] = 0;
   }
   join(a, row(a, a->over, bar), gathered);
@@ -283,6 +288,7 @@ static bool meets(const Alike *a, int process, const SearchEvent *e) {
   Meeting *m = &a->meeting[e->object];
   const Count *clock = row(a, a->clock, process);
   if (m->n == 0) m->first = e;
+  *a->held = (SearchStep){process, search_at(a->s, process), 0};
   if (m->there[process] || e->n != m->first->n || e->bit != m->first->bit) return false;
   if (clock[a->meetings_at + e->object] != m->number) return false;
   if (e->bit && (e->kind == SEARCH_PASS || e->n != processes_of(a, e))) return false;
@@ -423,9 +429,11 @@ static bool all_steps(Alike *a) {
   return all_are_over(a);
 }
 
-bool search_is_alike(const Search *search, const SearchOptions *options) {
+bool search_is_alike(const Search *search, const SearchOptions *options, SearchStep *held) {
   Alike *a = begin(search, options);
+  *held = (SearchStep){.at = -1};
   if (!a) return false;
+  a->held = held;
   const bool alike = find_beginnings(a) && all_steps(a);
   arena_free(a->arena);
   return alike;

@@ -136,8 +136,9 @@ bool search_can_step(const Search *search, SearchState *state, int process);
 SearchFault search_step(const Search *search, SearchState *state, int process, int conflict[2]);
 
 // search_alike.c: whether all orders are one, up to neighbours that have nothing to do with each
-// other, and it does no harm; false: it is not known.
-bool search_is_alike(const Search *search, const SearchOptions *options);
+// other, and it does no harm; false: it is not known. `held`: an event that may come too late for
+// another process, in this case; at -1: none is known.
+bool search_is_alike(const Search *search, const SearchOptions *options, SearchStep *held);
 
 // search_cure.c: of the mbarrier at which a process waits for ever, by the event with that tag.
 const char *search_cure_deadlock(Search *search, const OrderPhases *phases, int bar, int process,

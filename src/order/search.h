@@ -177,6 +177,7 @@ typedef struct SearchResult {
   SearchFault fault;
   int64_t states;
   int n_steps;    // found: of the witness, the last one is what does harm
+  bool alike;     // proved: one order stands for all
   bool shortest;  // none with this fault has fewer steps; else it is cut down to what leads there
   const SearchStep *step;
   int access[2];                   // the two of a conflict; -1: it is none

@@ -13,10 +13,13 @@
 //                                              process writes
 #include <string.h>
 
+#include "base/whole.h"
 #include "order/search_inside.h"
 
 // Rows of phases are gone through in pieces of so many, which the compiler makes vectors of.
 enum { PHASES = 8, NO_ARRIVAL = INT32_MAX };
+// Positions are compared in pieces of so many.
+enum { PIECE = 64 };
 
 typedef struct AheadBar {
   int64_t pending, bytes;
@@ -73,10 +76,15 @@ static void find_last_live(const Search *search, SearchAhead *w, int p) {
 const uint64_t *search_live(const Search *search, const SearchState *s, SearchAhead *w) {
   const SearchLists *followers = &search->index->followers;
   int n = 0;
-  for (int p = 0; p < search->n_processes; p++) {
-    if (s->at[p] == w->last_at[p]) continue;
-    w->move[n++] = (struct AheadMove){p, w->last_at[p] & SEARCH_EVENTS_MAX};
-    w->last_at[p] = s->at[p];
+  for (int first = 0; first < search->n_processes; first += PIECE) {
+    const int end = min_int(first + PIECE, search->n_processes);
+    const size_t bytes = sizeof *s->at * (size_t)(end - first);
+    if (memcmp(s->at + first, w->last_at + first, bytes) == 0) continue;
+    for (int p = first; p < end; p++) {
+      if (s->at[p] == w->last_at[p]) continue;
+      w->move[n++] = (struct AheadMove){p, w->last_at[p] & SEARCH_EVENTS_MAX};
+      w->last_at[p] = s->at[p];
+    }
   }
   for (int i = 0; i < n; i++) {
     const int p = w->move[i].process, a = w->move[i].from, b = search_at(s, p);
@@ -126,8 +134,7 @@ static void ask_all(const Search *search, SearchState *s, SearchAhead *w, int pr
   const SearchIndex *x = search->index;
   const int event = x->base[process] + search_at(s, process);
   const SearchEvent *e = search_next(search, s, process);
-  const bool of_bar = e->kind == SEARCH_INIT || e->kind == SEARCH_ARRIVE ||
-                      e->kind == SEARCH_LAND || e->kind == SEARCH_WAIT;
+  const bool of_bar = search_is_about_mbarrier(e);
   w->question++;
   w->n_asked = 0;
   w->met = false;
@@ -375,12 +382,6 @@ static bool happens(const SearchState *s, const SearchAhead *w, int process, int
   return search_at(s, process) <= at && at < w->at[process];
 }
 
-static bool clears(const SearchIndex *x, int event, int word) {
-  for (int k = x->clears.first[event]; k < x->clears.first[event + 1]; k++)
-    if (x->clears.list[k] == word) return true;
-  return false;
-}
-
 // The words that an event's generic accesses set are cleared by another's fence, or it is the
 // fence.
 static bool is_told_by(const Search *search, int fence, int event) {
@@ -389,7 +390,7 @@ static bool is_told_by(const Search *search, int fence, int event) {
     const SearchAccess *a = &search->access[x->begins.list[k]];
     const int word = x->word[a->place];
     if (a->async || word < 0 || x->fenced[x->begins.list[k]]) continue;
-    if (clears(x, fence, word / SEARCH_WORDS)) return true;
+    if (search_clears(x, fence, word / SEARCH_WORDS)) return true;
   }
   return false;
 }
@@ -412,7 +413,8 @@ static bool asks_fence(const Search *search, SearchState *s, int event, int fenc
   for (int k = x->begins.first[event]; k < x->begins.first[event + 1]; k++) {
     const int a = x->begins.list[k];
     for (int u = x->unknown_to.first[a]; u < x->unknown_to.first[a + 1]; u++)
-      if (word[x->unknown_to.list[u]] && clears(x, fence, x->unknown_to.list[u] / SEARCH_WORDS))
+      if (word[x->unknown_to.list[u]] &&
+          search_clears(x, fence, x->unknown_to.list[u] / SEARCH_WORDS))
         return true;
   }
   return false;

@@ -188,10 +188,6 @@ static bool concerns_others(const Maker *m, int event) {
   return false;
 }
 
-static bool is_about_mbarrier(SearchKind kind) {
-  return kind == SEARCH_INIT || kind == SEARCH_ARRIVE || kind == SEARCH_LAND || kind == SEARCH_WAIT;
-}
-
 static void find_users(Maker *m) {
   const Search *s = m->s;
   SearchIndex *x = m->x;
@@ -203,7 +199,7 @@ static void find_users(Maker *m) {
     int *last = ARENA_ARRAY(s->arena, int, s->n_bars + 1);
     for (int i = 0; i < s->process[p].n_events; i++) {
       const SearchEvent *e = &s->process[p].event[i];
-      if (!is_about_mbarrier(e->kind)) continue;
+      if (!search_is_about_mbarrier(e)) continue;
       if (last[e->object]++ == 0) add(&users, e->object, p);
       if (e->kind == SEARCH_INIT && e->n != 1) x->alone[e->object] = false;
       if (e->kind != SEARCH_ARRIVE) continue;

@@ -115,6 +115,17 @@ static inline bool search_is_instant(const SearchAccess *a) {
   return a->ends == a->process && a->end == a->begin + 1;
 }
 
+static inline bool search_is_about_mbarrier(const SearchEvent *e) {
+  return e->kind == SEARCH_INIT || e->kind == SEARCH_ARRIVE || e->kind == SEARCH_LAND ||
+         e->kind == SEARCH_WAIT;
+}
+// Whether a fence clears the words of a place.
+static inline bool search_clears(const SearchIndex *x, int event, int word) {
+  for (int k = x->clears.first[event]; k < x->clears.first[event + 1]; k++)
+    if (x->clears.list[k] == word) return true;
+  return false;
+}
+
 // search_index.c
 void search_make_index(Search *search);
 bool search_places_overlap(const SearchPlace *a, const SearchPlace *b);
@@ -123,6 +134,11 @@ bool search_places_overlap(const SearchPlace *a, const SearchPlace *b);
 void search_start(const Search *search, SearchState *state);
 bool search_can_step(const Search *search, SearchState *state, int process);
 SearchFault search_step(const Search *search, SearchState *state, int process, int conflict[2]);
+
+// search_alike.c: whether all orders are one, up to neighbours that have nothing to do with each
+// other, and it does no harm; false: it is not known. `held`: an event that may come too late for
+// another process, in this case; at -1: none is known.
+bool search_is_alike(const Search *search, const SearchOptions *options, SearchStep *held);
 
 // search_cure.c: of the mbarrier at which a process waits for ever, by the event with that tag.
 const char *search_cure_deadlock(Search *search, const OrderPhases *phases, int bar, int process,

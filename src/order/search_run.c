@@ -22,6 +22,7 @@ enum {
   ASK_EVERY = 512,
   NEAR = 1500,
   HELD = 24,
+  KEPT = 128,
   SHORTER_STATES = 6000
 };
 
@@ -44,6 +45,7 @@ typedef struct Run {
   SearchAhead *ahead;
   int *able;  // processes that can go on
   int expanded, branched, n_stacked, depth, *stack;
+  SearchStep late;   // an event that may come too late; at -1: none is known
   SearchFault only;  // other faults are looked past; SEARCH_NO_FAULT: none is
   SearchResult out;
 } Run;
@@ -79,7 +81,6 @@ static void keep(Run *r, const SearchState *s, int parent, int process) {
 static Run *begin(Search *search, const SearchOptions *options) {
   Arena *arena = search->arena;
   Run *r = ARENA_NEW(arena, Run);
-  search_make_index(search);
   *r = (Run){.search = search, .options = options, .arena = arena};
   r->most = (int)(options->states ? options->states : STATES_MAX);
   r->bytes = search->index->state_bytes;
@@ -98,33 +99,58 @@ static Run *begin(Search *search, const SearchOptions *options) {
 
 // ---- the witness --------------------------------------------------------------------------------
 
-// Plays steps from the start, without those that are left out; says whether the last one is the
-// fault that was found.
-static bool plays(Run *r, const SearchStep *step, int n, const bool *left_out, SearchState *s) {
+// A witness, of which steps are left out. States on the way are kept, so that what comes before a
+// step need not be played again.
+typedef struct Cuts {
+  const SearchStep *step;
+  int n, gap, n_kept;  // state k stands before step k · gap
+  bool *left_out;
+  SearchState *s;
+  char *kept;
+} Cuts;
+
+static SearchFault play(const Run *r, const Cuts *c, int i) {
   int conflict[2];
-  memset(s, 0, r->bytes);
-  search_start(r->search, s);
-  for (int i = 0; i < n; i++) {
-    if (left_out[i]) continue;
-    if (search_at(s, step[i].process) != step[i].at) return false;
-    if (!search_can_step(r->search, s, step[i].process)) return false;
-    const SearchFault fault = search_step(r->search, s, step[i].process, conflict);
-    if (fault || i == n - 1) return i == n - 1 && fault == r->out.fault;
+  return search_step(r->search, c->s, c->step[i].process, conflict);
+}
+
+static void stand_before(const Run *r, Cuts *c, int at) {
+  const int from = min_int(at / c->gap, c->n_kept - 1);
+  memcpy(c->s, c->kept + (size_t)from * r->bytes, r->bytes);
+  for (int i = from * c->gap; i < at; i++) {
+    if (!c->left_out[i]) play(r, c, i);
+    if (i + 1 != c->n_kept * c->gap) continue;
+    memcpy(c->kept + (size_t)c->n_kept * r->bytes, c->s, r->bytes);
+    c->n_kept++;
+  }
+}
+
+// Plays on from a step, without those that are left out; says whether the last one is the fault
+// that was found.
+static bool plays(const Run *r, const Cuts *c, int from) {
+  for (int i = from; i < c->n; i++) {
+    const SearchStep *step = &c->step[i];
+    if (c->left_out[i]) continue;
+    if (search_at(c->s, step->process) != step->at) return false;
+    if (!search_can_step(r->search, c->s, step->process)) return false;
+    const SearchFault fault = play(r, c, i);
+    if (fault || i == c->n - 1) return i == c->n - 1 && fault == r->out.fault;
   }
   return false;
 }
 
 // Cuts the longest tail of a process's events that can be cut; false: no event can.
-static bool shorten_one(Run *r, const SearchStep *step, int n, int process, bool *left_out,
-                        SearchState *s) {
+static bool shorten_one(const Run *r, Cuts *c, int process) {
   bool any = false;
-  for (int i = n - 2; i >= 0; i--) {
-    if (step[i].process != process || left_out[i]) continue;
-    left_out[i] = true;
-    if (!plays(r, step, n, left_out, s)) {
-      left_out[i] = false;
+  for (int i = c->n - 2; i >= 0; i--) {
+    if (c->step[i].process != process || c->left_out[i]) continue;
+    stand_before(r, c, i);
+    c->left_out[i] = true;
+    if (!plays(r, c, i)) {
+      c->left_out[i] = false;
       break;
     }
+    c->n_kept = min_int(c->n_kept, i / c->gap + 1);
     any = true;
   }
   return any;
@@ -133,16 +159,18 @@ static bool shorten_one(Run *r, const SearchStep *step, int n, int process, bool
 // Leaves out events that do not lead to the fault, until no more can be left out: an arrival that
 // only a cut process needs can go too.
 static int shorten(Run *r, SearchStep *step, int n) {
-  bool *left_out = ARENA_ARRAY(r->arena, bool, n + 1);
-  SearchState *s = arena_alloc(r->arena, r->bytes);
+  Cuts c = {.step = step, .n = n, .gap = n / KEPT + 1, .n_kept = 1};
+  c.left_out = ARENA_ARRAY(r->arena, bool, n + 1);
+  c.s = arena_alloc(r->arena, r->bytes);
+  c.kept = arena_alloc(r->arena, (size_t)(n / c.gap + 2) * r->bytes);
+  search_start(r->search, (SearchState *)c.kept);
   for (bool any = true; any;) {
     any = false;
-    for (int p = 0; p < r->search->n_processes; p++)
-      any = shorten_one(r, step, n, p, left_out, s) || any;
+    for (int p = 0; p < r->search->n_processes; p++) any = shorten_one(r, &c, p) || any;
   }
   int kept = 0;
   for (int i = 0; i < n; i++)
-    if (!left_out[i]) step[kept++] = step[i];
+    if (!c.left_out[i]) step[kept++] = step[i];
   return kept;
 }
 
@@ -153,9 +181,7 @@ static void tell_phases(Run *r, SearchStep *step, int n) {
   for (int i = 0; i < n; i++) {
     search_step(r->search, s, step[i].process, conflict);
     const SearchEvent *e = search_event(r->search, step[i].process, step[i].at);
-    const bool of_bar = e->kind == SEARCH_INIT || e->kind == SEARCH_ARRIVE ||
-                        e->kind == SEARCH_LAND || e->kind == SEARCH_WAIT;
-    if (of_bar) step[i].phase = search_phases(r->search, s)[e->object].phase;
+    if (search_is_about_mbarrier(e)) step[i].phase = search_phases(r->search, s)[e->object].phase;
   }
   r->out.last = s;
 }
@@ -256,11 +282,24 @@ static int next_node(Run *r, bool deep) {
 
 // The process that goes on next: the first in a circle that begins behind `held`; `held` is the
 // last.
-static int next_in_turn(Run *r, SearchState *s, int held, int direction) {
+static int next_in_turn(Run *r, SearchState *s, int held) {
   const int n = r->search->n_processes;
+  const uint64_t *live = search_live(r->search, s, r->ahead);
+  for (int turn = 0; turn < 2; turn++) {
+    const int end = turn ? held + 1 : n;
+    for (int p = turn ? -1 : held; (p = search_next_bit(live, p + 1, end)) >= 0 && p < end;)
+      if (search_can_step(r->search, s, p)) return p;
+  }
+  return -1;
+}
+
+// The same, the other way round.
+static int last_in_turn(Run *r, SearchState *s, int held) {
+  const int n = r->search->n_processes;
+  const uint64_t *live = search_live(r->search, s, r->ahead);
   for (int i = 1; i <= n; i++) {
-    const int p = (held + direction * i + n) % n;
-    if (search_can_step(r->search, s, p)) return p;
+    const int p = (held - i + n) % n;
+    if (live[p / 64] & search_bit(p) && search_can_step(r->search, s, p)) return p;
   }
   return -1;
 }
@@ -273,7 +312,7 @@ static bool hold_up(Run *r, int held, int from, int direction, SearchStep *step,
   search_start(r->search, s);
   for (int p;; n++) {
     const bool first = search_at(s, held) < from && search_can_step(r->search, s, held);
-    p = first ? held : next_in_turn(r, s, held, direction);
+    p = first ? held : direction > 0 ? next_in_turn(r, s, held) : last_in_turn(r, s, held);
     if (p < 0) break;
     step[n] = (SearchStep){p, search_at(s, p), 0};
     const SearchFault fault = search_step(r->search, s, p, conflict);
@@ -298,25 +337,31 @@ static bool may_be_overtaken(const Search *search, int process, int at) {
   return false;
 }
 
+static bool does_harm(Run *r, int held, int from, SearchStep *step, SearchState *s) {
+  return hold_up(r, held, from, 1, step, s) && r->out.fault != SEARCH_DEADLOCK;
+}
+
 static bool hold_up_one(Run *r, int held, SearchStep *step, SearchState *s) {
   const SearchProcess *p = &r->search->process[held];
   int tried = 0;
   for (int at = 0; at < p->n_events && tried < HELD; at++) {
     if (!may_be_overtaken(r->search, held, at)) continue;
     tried++;
-    if (hold_up(r, held, at + 1, 1, step, s) && r->out.fault != SEARCH_DEADLOCK) return true;
+    if (does_harm(r, held, at + 1, step, s)) return true;
   }
   return (hold_up(r, held, 0, 1, step, s) || hold_up(r, held, 0, -1, step, s)) &&
          r->out.fault != SEARCH_DEADLOCK;
 }
 
-// Used where the shortest order is not near. While a process is held up, the others overtake it
+// Used where the shortest order is not near: first the event that the clocks say may come too late.
+// While a process is held up, the others overtake it
 // soonest if they wait for it too little. A deadlock says least: a fault that leads to it is looked
 // for first.
 static bool hold_up_each(Run *r) {
   const int n = r->search->index->base[r->search->n_processes];
   SearchStep *step = ARENA_ARRAY(r->arena, SearchStep, n + 1);
   SearchState *s = arena_alloc(r->arena, r->bytes);
+  if (r->late.at >= 0 && does_harm(r, r->late.process, r->late.at, step, s)) return true;
   for (int p = 0; p < r->search->n_processes; p++) {
     const SearchProcess *one = &r->search->process[p];
     const bool again = p > 0 && one[-1].group == one->group && one[-1].rank == one->rank &&
@@ -328,8 +373,10 @@ static bool hold_up_each(Run *r) {
 
 // ---- the search ---------------------------------------------------------------------------------
 
-static SearchResult go_through(Search *search, const SearchOptions *options, bool deep) {
+static SearchResult go_through(Search *search, const SearchOptions *options, bool deep,
+                               SearchStep late) {
   Run *r = begin(search, options);
+  r->late = late;
   if (deep) r->stack = ARENA_ARRAY(r->arena, int, r->most + search->n_processes + 1);
   r->out.access[0] = r->out.access[1] = -1;
   bool looked = false;
@@ -381,11 +428,16 @@ static int64_t wide_states(const Search *search, const SearchOptions *options) {
 SearchResult search_run(Search *search, const SearchOptions *options) {
   SearchOptions wide = *options;
   wide.states = wide_states(search, options);
-  SearchResult out = go_through(search, &wide, false);
+  search_make_index(search);
+  const int64_t path = search_events(search) + 1;
+  SearchStep late = {.at = -1};
+  if (!options->all && path < wide.states && search_is_alike(search, options, &late))
+    return (SearchResult){.states = path, .access = {-1, -1}, .alike = true};
+  SearchResult out = go_through(search, &wide, false, late);
   out.shortest = out.verdict == SEARCH_FOUND && options->all;
   if (out.verdict == SEARCH_BOUNDED && !options->quick) {
     const int64_t states = out.states;
-    out = go_through(search, options, true);
+    out = go_through(search, options, true, late);
     out.states += states;
   }
   if (out.verdict == SEARCH_FOUND && !options->plain && !options->all)

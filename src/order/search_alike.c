@@ -292,7 +292,7 @@ static bool meets(const Alike *a, int process, const SearchEvent *e) {
   if (m->there[process] || e->n != m->first->n || e->bit != m->first->bit) return false;
   if (clock[a->meetings_at + e->object] != m->number) return false;
   if (e->bit && (e->kind == SEARCH_PASS || e->n != processes_of(a, e))) return false;
-  m->there[process] = e->kind;
+  m->there[process] = (uint8_t)e->kind;
   m->n++;
   join(a, m->known, clock);
   return true;

@@ -62,7 +62,7 @@ $siblings"
 rooms() {
   case $1 in
     banks) echo 'engine layouts registers solver' ;;
-    ptx) echo 'module run read tally record' ;;
+    ptx) echo 'module run tensor read tally record' ;;
     cli) echo 'common open record commands' ;;
     model) echo 'words ir text interp ops passes readings schedules lessons' ;;
     kernels) echo 'toolchain device worker tune' ;;

@@ -3,7 +3,7 @@
 // order/order_tensor.h says which order is missing between two accesses. Ticks of a warp's share of
 // the tensor core count the products that the warp has asked for; a commit tells its mbarrier of
 // them.
-#include "ptx/run/run_tmem.h"
+#include "ptx/tensor/run_tmem.h"
 
 #include "base/str.h"
 

@@ -9,7 +9,6 @@
 //
 // The run goes on and D is unknown behind: .ws, .ashift, sums that saturate, a sparse A of tf32, of
 // 4 bits or with scale factors, or with M = 64 in a CTA.
-#include "ptx/run/run_t_mma.h"
 #include "banks/layouts/instruction_descriptor.h"
 #include "base/str.h"
 #include "ptx/module/float_format.h"
@@ -17,6 +16,7 @@
 #include "ptx/run/mma.h"
 #include "ptx/run/run_access.h"
 #include "ptx/run/run_sync.h"
+#include "ptx/tensor/run_tmem.h"
 
 enum { ARCH = 100, K_MAX = PTX_T_K, N_MAX = PTX_T_N, K_BYTES = 32 };
 

@@ -16,7 +16,7 @@
 #include "ptx/run/run_access.h"
 #include "ptx/run/run_orders.h"
 #include "ptx/run/run_sync.h"
-#include "ptx/run/run_tile.h"
+#include "ptx/tensor/run_tile.h"
 
 // ---- laid out -----------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@
 
 #include "ptx/module/float_format.h"
 #include "ptx/run/mma.h"
-#include "ptx/run/run_t_mma.h"
+#include "ptx/tensor/run_tmem.h"
 
 enum { QUARTER = TENSOR_LANES / TENSOR_QUARTERS };
 

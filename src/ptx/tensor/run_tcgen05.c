@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "ptx/run/run_access.h"
 #include "ptx/run/run_sync.h"
-#include "ptx/run/run_tmem.h"
+#include "ptx/tensor/run_tmem.h"
 
 // ---- allocation ---------------------------------------------------------------------------------
 

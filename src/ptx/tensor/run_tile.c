@@ -1,7 +1,7 @@
 // Descriptor → elements of a tile, 16 bytes at a time, which no layout tears apart.
 //
 // Where a chunk lies before the swizzle is a sum of what its row adds and what its k adds.
-#include "ptx/run/run_tile.h"
+#include "ptx/tensor/run_tile.h"
 
 #include "model/ir/matrix_tile.h"
 #include "ptx/module/multiply.h"

@@ -282,8 +282,8 @@ static int processes_of(const Alike *a, const SearchEvent *e) {
   return n;
 }
 
-// Who arrives has gone on from the last meeting. Where those that have ended would count, all are
-// there.
+// A process that arrives has gone on from the last meeting. Where those that have ended would
+// count, all are there.
 static bool meets(const Alike *a, int process, const SearchEvent *e) {
   Meeting *m = &a->meeting[e->object];
   const Count *clock = row(a, a->clock, process);
@@ -381,7 +381,7 @@ static bool all_are_over(const Alike *a) {
 
 // ---- the run ------------------------------------------------------------------------------------
 
-// What a step needs to know, and what others know by it, before it is done.
+// All that a step needs to know, and that others know by it, before it is done.
 static bool comes_alone(Alike *a, int process, int at, const SearchEvent *e) {
   const SearchProcess *p = &a->search->process[process];
   const uint32_t phase =

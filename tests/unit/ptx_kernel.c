@@ -48,6 +48,21 @@ PtxKernel ptx_kernel_run(Arena *arena, const char *ptx, const char *name, int th
   return k;
 }
 
+const char *ptx_kernel_registers(Arena *arena, const char *prefix, int n) {
+  const char *list = "";
+  for (int i = 0; i < n; i++)
+    list = arena_printf(arena, "%s%s%s%d", list, i ? ", " : "", prefix, i);
+  return list;
+}
+
+const char *ptx_kernel_loads(Arena *arena, const char *prefix, int n, int at) {
+  const char *text = "";
+  for (int i = 0; i < n; i++)
+    text = arena_printf(arena, "%sld.global.b32 %s%d, [%%i+%d];\n", text, prefix, i,
+                        4 * (at + 32 * i));
+  return text;
+}
+
 const PtxFinding *ptx_kernel_finding(const PtxKernel *kernel, PtxFindingKind kind) {
   for (int i = 0; i < ptx_machine_findings(kernel->machine); i++)
     if (ptx_machine_finding(kernel->machine, i)->kind == kind)

@@ -24,5 +24,9 @@ PtxKernel ptx_kernel_run(Arena *arena, const char *ptx, const char *name, int th
 // in %t, four times it in %t4; out[t] is [%o], in[t] is [%i]. There are %r, %rd, %f, %fd, %h, %p
 // registers from 0 to 31.
 const char *ptx_kernel_text(Arena *arena, const char *body);
+// "%a0, %a1, …": so many registers of a prefix, as an operand lists them.
+const char *ptx_kernel_registers(Arena *arena, const char *prefix, int n);
+// Loads them: register r of lane l is word at + 32 · r + l of in.
+const char *ptx_kernel_loads(Arena *arena, const char *prefix, int n, int at);
 // The first finding of this kind; NULL.
 const PtxFinding *ptx_kernel_finding(const PtxKernel *kernel, PtxFindingKind kind);

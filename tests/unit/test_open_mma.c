@@ -63,21 +63,6 @@ static int give(const Atom *atom, AtomOperand operand, PtxType type, int at, int
   return at + 32 * p.n_registers;
 }
 
-static const char *registers(const char *prefix, int n) {
-  const char *list = "";
-  for (int i = 0; i < n; i++)
-    list = arena_printf(arena, "%s%s%s%d", list, i ? ", " : "", prefix, i);
-  return list;
-}
-
-static const char *loads(const char *prefix, int n, int at) {
-  const char *text = "";
-  for (int i = 0; i < n; i++)
-    text = arena_printf(arena, "%sld.global.b32 %s%d, [%%i+%d];\n", text, prefix, i,
-                        4 * (at + 32 * i));
-  return text;
-}
-
 START_TEST(test_products_are_those_of_the_matrices) {
   Diags diags = diags_new(arena);
   Atom atom;
@@ -90,13 +75,14 @@ START_TEST(test_products_are_those_of_the_matrices) {
   const int n_a = fragment_packing(&atom, ATOM_A).n_registers,
             n_b = fragment_packing(&atom, ATOM_B).n_registers;
   const FragmentPacking sums = fragment_packing(&atom, ATOM_C);
-  const char *body =
-      arena_printf(arena,
-                   ".reg .b32 %%a<8>, %%b<8>, %%c<8>;\n%s%s%s"
-                   "mma.sync.aligned.m16n8k%d.row.col.%s {%s}, {%s}, {%s}, {%s};\n",
-                   loads("%a", n_a, 0), loads("%b", n_b, at_b), loads("%c", sums.n_registers, at_c),
-                   atom.k, atoms[_i].types, registers("%c", sums.n_registers), registers("%a", n_a),
-                   registers("%b", n_b), registers("%c", sums.n_registers));
+  const char *body = arena_printf(
+      arena,
+      ".reg .b32 %%a<8>, %%b<8>, %%c<8>;\n%s%s%s"
+      "mma.sync.aligned.m16n8k%d.row.col.%s {%s}, {%s}, {%s}, {%s};\n",
+      ptx_kernel_loads(arena, "%a", n_a, 0), ptx_kernel_loads(arena, "%b", n_b, at_b),
+      ptx_kernel_loads(arena, "%c", sums.n_registers, at_c), atom.k, atoms[_i].types,
+      ptx_kernel_registers(arena, "%c", sums.n_registers), ptx_kernel_registers(arena, "%a", n_a),
+      ptx_kernel_registers(arena, "%b", n_b), ptx_kernel_registers(arena, "%c", sums.n_registers));
   for (int i = 0; i < sums.n_registers; i++)
     body = arena_printf(arena, "%sst.global.b32 [%%o+%d], %%c%d;\n", body, 128 * i, i);
   const PtxKernel k = ptx_kernel_run(arena, ptx_kernel_text(arena, body), NULL, 32, in);

@@ -286,21 +286,6 @@ static void give_factors(const Case *t) {
 
 // ---- the kernel ---------------------------------------------------------------------------------
 
-static const char *registers(const char *prefix, int n) {
-  const char *list = "";
-  for (int i = 0; i < n; i++)
-    list = arena_printf(arena, "%s%s%s%d", list, i ? ", " : "", prefix, i);
-  return list;
-}
-
-static const char *loads(const char *prefix, int n, int at) {
-  const char *text = "";
-  for (int i = 0; i < n; i++)
-    text = arena_printf(arena, "%sld.global.b32 %s%d, [%%i+%d];\n", text, prefix, i,
-                        4 * (at + LANES * i));
-  return text;
-}
-
 static PtxKernel run(const Case *t, int n_a, int n_b) {
   const int n_c = t->m / 4;
   const char *more = "";
@@ -312,9 +297,11 @@ static PtxKernel run(const Case *t, int n_a, int n_b) {
       arena,
       ".reg .b32 %%a<4>, %%b<4>, %%c<4>, %%e<1>, %%x<1>, %%y<1>;\n%s%s%s%s%s%s"
       "mma.%s {%s}, {%s}, {%s}, {%s}%s;\n",
-      loads("%a", n_a, 0), loads("%b", n_b, 128), loads("%c", n_c, 256), loads("%e", 1, META),
-      loads("%x", 1, SFA), loads("%y", 1, SFB), t->words, registers("%c", n_c),
-      registers("%a", n_a), registers("%b", n_b), registers("%c", n_c), more);
+      ptx_kernel_loads(arena, "%a", n_a, 0), ptx_kernel_loads(arena, "%b", n_b, 128),
+      ptx_kernel_loads(arena, "%c", n_c, 256), ptx_kernel_loads(arena, "%e", 1, META),
+      ptx_kernel_loads(arena, "%x", 1, SFA), ptx_kernel_loads(arena, "%y", 1, SFB), t->words,
+      ptx_kernel_registers(arena, "%c", n_c), ptx_kernel_registers(arena, "%a", n_a),
+      ptx_kernel_registers(arena, "%b", n_b), ptx_kernel_registers(arena, "%c", n_c), more);
   for (int i = 0; i < n_c; i++)
     body = arena_printf(arena, "%sst.global.b32 [%%o+%d], %%c%d;\n", body, 128 * i, i);
   return ptx_kernel_run(arena, ptx_kernel_text(arena, body), NULL, LANES, in);
@@ -440,11 +427,9 @@ START_TEST(test_wgmma_of_half_of_a) {
   for (int t = 0; t < 128; t++)
     for (int v = 0; v < 8; v++) {
       const int row = t / 32 * 16 + t % 32 / 4 + v / 2 % 2 * 8, col = v / 4 * 8 + t % 4 * 2 + v % 2;
-      double sum = 0;
-      for (int e = 0; e < stored; e++)
-        sum += tile_element(products[_i].a, (uint32_t)row * 16, e) *
-               tile_element(products[_i].b, (uint32_t)(B_BASE + col * 16),
-                            products[_i].sparse ? columns[row][e] : e);
+      const double sum = tile_product(products[_i].a, (uint32_t)row * 16, products[_i].b,
+                                      (uint32_t)(B_BASE + col * 16),
+                                      products[_i].sparse ? columns[row] : NULL, stored);
       float got;
       memcpy(&got, &k.out[t * 8 + v], sizeof got);
       ck_assert_msg((double)got == (double)(float)sum, "%s: D[%d, %d] is %g, not %g",

@@ -334,11 +334,9 @@ START_TEST(test_tiles_of_few_bits_and_half_of_a) {
   ck_assert_int_eq(ptx_machine_unknown_bytes(k.machine, k.out_address, 4096), 0);
   for (int row = 0; row < TILE_ROWS; row++)
     for (int c = 0; c < 8; c++) {
-      double sum = 0;
-      for (int e = 0; e < stored; e++)
-        sum += tile_element(tiles[_i].a, (uint32_t)row * 16, e) *
-               tile_element(tiles[_i].b, (uint32_t)(B_BASE + (c + 8 * (_i % 2)) * 16),
-                            tiles[_i].sparse ? columns[row][e] : e);
+      const double sum = tile_product(tiles[_i].a, (uint32_t)row * 16, tiles[_i].b,
+                                      (uint32_t)(B_BASE + (c + 8 * (_i % 2)) * 16),
+                                      tiles[_i].sparse ? columns[row] : NULL, stored);
       float got;
       memcpy(&got, &k.out[row * 8 + c], sizeof got);
       ck_assert_msg((double)got == (double)(float)sum, "%s: D[%d, %d] is %g, not %g",

@@ -28,6 +28,14 @@ double tile_element(TileCode code, uint32_t base, int k) {
   return code_value(code, value);
 }
 
+double tile_product(TileCode a, uint32_t a_base, TileCode b, uint32_t b_base, const int *columns,
+                    int n) {
+  double sum = 0;
+  for (int e = 0; e < n; e++)
+    sum += tile_element(a, a_base, e) * tile_element(b, b_base, columns ? columns[e] : e);
+  return sum;
+}
+
 static const char *hash_text(Arena *arena, TileCode code, const char *to, const char *from) {
   const char *mask = code == HALF_F16    ? "0x83c083c0"
                      : code == CODE_E4M3 ? "0x8f8f8f8f"

@@ -9,8 +9,8 @@
 //             A, and the selector counts columns
 //
 // A copy takes rows of 16 or 32 bytes that a descriptor finds; word c of row r goes to column c.
-// For which rows metadata of 16 bits stand was checked against jax's
-// format_tcgen05_sparse_metadata.
+// The rows that metadata of 16 bits stand for are as in jax's format_tcgen05_sparse_metadata, whose
+// formula was read, not run.
 #include <string.h>
 
 #include "ptx/module/float_format.h"
@@ -180,30 +180,21 @@ static bool copy_rows(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t lane
   return true;
 }
 
-static bool copy(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t lane,
-                 const CopyShape *shape) {
-  const bool pair = ptx_has(i, PTX_MOD_cta_group_2) && m->n_blocks > 1;
-  PtxBlock *first = pair ? &m->blocks[w->block->rank & ~1] : w->block;
-  const uint32_t address = (uint32_t)ptx_access_address(m, w, &i->groups[0], lane);
-  w->asked++;
-  for (int cta = 0; cta < (pair ? 2 : 1); cta++) {
-    const PtxTmemReach reach = {.quarters = 0xf,
-                                .column = (int)(address & 0xffff),
-                                .n = shape->words,
-                                .product = w->asked,
-                                .block = &first[cta]};
-    if (first[cta].rank != w->block->rank) ptx_reach(m, w, (int)lane, first[cta].rank);
-    if (!ptx_tmem_has(m, w, lane, &reach)) return false;
-    ptx_tmem_write(m, w, lane, &reach);
-    if (!copy_rows(m, w, i, lane, shape, &reach)) return false;
-  }
+// What a copy does to the columns that it reaches in a CTA; `shape` NULL: they are unknown from now
+// on. False after a finding.
+static bool write_columns(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t lane,
+                          const CopyShape *shape, const PtxTmemReach *reach) {
+  if (!ptx_tmem_has(m, w, lane, reach)) return false;
+  ptx_tmem_write(m, w, lane, reach);
+  if (shape) return copy_rows(m, w, i, lane, shape, reach);
+  for (int row = 0; row < TENSOR_LANES; row++)
+    memset(&reach->block->tmem->unknown[row][reach->column], 1, (size_t)reach->n);
   return true;
 }
 
-// ---- what is not known --------------------------------------------------------------------------
-
-// Some columns of all lanes are unknown from now on, of a pair in both CTAs.
-static void forget_columns(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t lane, int n) {
+// `n` columns of all lanes, of a pair in both CTAs.
+static bool write_all(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t lane,
+                      const CopyShape *shape, int n) {
   const bool pair = ptx_has(i, PTX_MOD_cta_group_2) && m->n_blocks > 1;
   PtxBlock *first = pair ? &m->blocks[w->block->rank & ~1] : w->block;
   const uint32_t address = (uint32_t)ptx_access_address(m, w, &i->groups[0], lane);
@@ -214,25 +205,24 @@ static void forget_columns(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t
                                 .n = n,
                                 .product = w->asked,
                                 .block = &first[cta]};
-    if (!ptx_tmem_has(m, w, lane, &reach)) return;
-    ptx_tmem_write(m, w, lane, &reach);
-    for (int row = 0; row < TENSOR_LANES; row++)
-      memset(&first[cta].tmem->unknown[row][reach.column], 1, (size_t)n);
+    if (shape && first[cta].rank != w->block->rank) ptx_reach(m, w, (int)lane, first[cta].rank);
+    if (!write_columns(m, w, i, lane, shape, &reach)) return false;
   }
+  return true;
 }
 
 void run_t_cp(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   CopyShape shape;
   if (copy_shape(i, &shape)) {
-    FOR_LANES(mask) if (!copy(m, w, i, l, &shape)) return;
+    FOR_LANES(mask) if (!write_all(m, w, i, l, &shape, shape.words)) return;
     return;
   }
   const bool wide = ptx_has(i, PTX_MOD_t128x256b) || ptx_has(i, PTX_MOD_t4x256b);
   ptx_give_unknown(m, w, "a copy into tensor memory");
-  FOR_LANES(mask) forget_columns(m, w, i, l, wide ? 8 : 4);
+  FOR_LANES(mask) write_all(m, w, i, l, NULL, wide ? 8 : 4);
 }
 
 void run_t_shift(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   ptx_give_unknown(m, w, "rows of tensor memory that move down");
-  FOR_LANES(mask) forget_columns(m, w, i, l, 8);
+  FOR_LANES(mask) write_all(m, w, i, l, NULL, 8);
 }

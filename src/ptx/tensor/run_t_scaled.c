@@ -180,8 +180,8 @@ static bool copy_rows(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t lane
   return true;
 }
 
-// What a copy does to the columns that it reaches in a CTA; `shape` NULL: they are unknown from now
-// on. False after a finding.
+// Carries a copy out in the columns that it reaches in a CTA; `shape` NULL: they are unknown from
+// now on. False after a finding.
 static bool write_columns(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t lane,
                           const CopyShape *shape, const PtxTmemReach *reach) {
   if (!ptx_tmem_has(m, w, lane, reach)) return false;

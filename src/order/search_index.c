@@ -245,6 +245,17 @@ static void find_meeters(Maker *m) {
   m->x->threads = lists_of(&threads, 1);
 }
 
+// Arrivals at a barrier where nobody waits hold nothing up: they are no events.
+static void forget_unawaited(Maker *m) {
+  Search *s = m->s;
+  const int *first = m->x->meeters.first;
+  for (int p = 0; p < s->n_processes; p++)
+    for (int i = 0; i < s->process[p].n_events; i++) {
+      SearchEvent *e = &s->process[p].event[i];
+      if (e->kind == SEARCH_PASS && first[e->object] == first[e->object + 1]) e->kind = SEARCH_WORK;
+    }
+}
+
 static void lay_out(Maker *m) {
   const Search *s = m->s;
   SearchIndex *x = m->x;
@@ -271,6 +282,7 @@ void search_make_index(Search *s) {
   find_users(&m);
   find_followers(&m);
   find_meeters(&m);
+  forget_unawaited(&m);
   lay_out(&m);
   const int n = x->base[s->n_processes];
   x->matters = ARENA_ARRAY(s->arena, bool, n + 1);

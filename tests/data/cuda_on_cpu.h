@@ -107,26 +107,35 @@ static int n_fibers() { return cluster.blocks * cluster.each; }
 struct Waiting {
   bool all_meet, cluster_meets;
   int n_at[BLOCK_BARRIERS];
+  int *passed;
 };
 
 static bool may_go_on(const Fiber *fiber, const Waiting *waiting) {
   if (fiber->state == AT_BARRIER) return waiting->all_meet;
   if (fiber->state == AT_CLUSTER) return waiting->cluster_meets;
-  if (fiber->state == AT_BARRIER_OF_SOME) return waiting->n_at[fiber->barrier] == fiber->n_meet;
+  if (fiber->state == AT_BARRIER_OF_SOME)
+    return waiting->n_at[fiber->barrier] + waiting->passed[fiber->barrier] == fiber->n_meet;
   return fiber->state == AT_MBARRIER && has_ended(fiber->bar, fiber->phase);
 }
 
 // Lets everybody of a block go on who may; how many do.
 static int wake_block(int first, bool cluster_meets) {
-  Waiting waiting = {count(first, cluster.each, AT_BARRIER) == cluster.threads, cluster_meets, {}};
+  Waiting waiting = {count(first, cluster.each, AT_BARRIER) == cluster.threads,
+                     cluster_meets,
+                     {},
+                     passed[(cluster.first_block + first / cluster.each) % RANKS]};
+  bool met[BLOCK_BARRIERS] = {};
   int n = 0;
   for (int i = first; i < first + cluster.each; i++)
     if (fibers[i].state == AT_BARRIER_OF_SOME) waiting.n_at[fibers[i].barrier]++;
   for (int i = first; i < first + cluster.each; i++)
     if (may_go_on(&fibers[i], &waiting)) {
+      met[fibers[i].barrier] |= fibers[i].state == AT_BARRIER_OF_SOME;
       fibers[i].state = RUNS;
       n++;
     }
+  for (int id = 0; id < BLOCK_BARRIERS; id++)
+    if (met[id]) waiting.passed[id] = 0;
   return n;
 }
 
@@ -175,6 +184,7 @@ static void launch(void (*body)(), long long n_blocks, int n_threads, int n_toge
   for (long long block = 0; block < n_blocks; block += n_together) {
     cluster.first_block = (int)block;
     for (int i = 0; i < n_together; i++) memset(pools[i], 0xff, (size_t)smem_bytes);
+    memset(passed, 0, sizeof passed);
     memset(queues, 0, (size_t)(n_fibers() / 32) * sizeof *queues);
     for (int i = 0; i < n_fibers(); i++) start_fiber(i);
     while (run_round(falling)) continue;

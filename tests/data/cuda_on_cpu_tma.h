@@ -185,6 +185,16 @@ void barrier_of(int id) {
   give_up_control(AT_BARRIER_OF_SOME);
 }
 
+// Arrivals that went on, by block of the cluster and barrier. A warp that waits consumes them.
+enum { RANKS = 16 };
+static int passed[RANKS][BLOCK_BARRIERS];
+
+template <int n>
+void barrier_arrive(int id) {
+  if (id < 0 || id >= BLOCK_BARRIERS) fail("a block has barriers 0 to 15");
+  if (++passed[blockIdx.x % RANKS][id] > n) fail("more arrive at a barrier than it awaits");
+}
+
 template <int n>
 void registers_give() {}
 template <int n>

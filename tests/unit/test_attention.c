@@ -320,6 +320,8 @@ static const struct {
     {BREAK_MORE_REGISTERS, FINDING_DEADLOCK},  {BREAK_SUMS_KEPT, FINDING_UNWRITTEN_READ},
     {BREAK_NO_RESCALE, FINDING_COUNT},         {BREAK_SUM_RESCALE, FINDING_COUNT},
     {BREAK_LANES_MAX, FINDING_COUNT},          {BREAK_UNCONVERTED, FINDING_OPERAND},
+    {BREAK_TURN_ARRIVE, FINDING_DEADLOCK},     {BREAK_TURN_FIRST, FINDING_DEADLOCK},
+    {BREAK_TURN_OWN, FINDING_DEADLOCK},
 };
 enum { N_ROLE_BREAKAGES = sizeof role_breakages / sizeof *role_breakages };
 
@@ -328,6 +330,35 @@ START_TEST(breakages_of_roles_are_found) {
                  "M=100,N=150,K=64,ATOM_N=32,WM=2,BUFFER_COUNT=2,MMA_GROUPS=1,"
                  "PRODUCER_REGS=24,ROLE_SCHEDULE=pingpong",
                  role_breakages[_i].id, role_breakages[_i].finding);
+}
+END_TEST
+
+static Program *broken_turns(BreakageId id) {
+  const Model *model = model_of(ROLES
+                                "M=100,N=300,K=64,ATOM_N=32,WM=2,BUFFER_COUNT=2,MMA_GROUPS=1,"
+                                "PRODUCER_REGS=24,ROLE_SCHEDULE=pingpong");
+  Program *broken = program_break(arena, model->program, id);
+  ck_assert_ptr_nonnull(broken);
+  return broken;
+}
+
+START_TEST(no_data_depends_on_turns) {
+  Program *broken = broken_turns(BREAK_TURN_WAIT);
+  check_computes(broken, "without waits for turns");
+  ck_assert_ptr_nonnull(stmt_find_op(program_main(broken)->body, OP_BARRIER_ARRIVE, ROLE_COUNT));
+}
+END_TEST
+
+// The first of two warpgroups waits at barrier 14, where 128 threads of 256 are: its own.
+START_TEST(who_waits_for_a_turn_is_told) {
+  const InterpCheck check =
+      interpret_check(arena, broken_turns(BREAK_TURN_FIRST), &(InterpOptions){.seed = 1});
+  bool told = false;
+  for (int i = 0; i < check.n_findings; i++)
+    told |=
+        strstr(check.finding[i].text,
+               "warps 0-3 wait at barrier 14 of 256 threads, at which 128 have arrived") != NULL;
+  ck_assert(told);
 }
 END_TEST
 
@@ -622,6 +653,8 @@ Suite *suite_attention(void) {
   stress_add_turns(tc, breakages_of_roles_are_found, N_ROLE_BREAKAGES, 2);
   tcase_add_loop_test(tc, one_warpgroup_needs_no_barrier, 0, 3);
   tcase_add_test(tc, a_warp_of_four_may_be_silent);
+  tcase_add_test(tc, no_data_depends_on_turns);
+  tcase_add_test(tc, who_waits_for_a_turn_is_told);
   tcase_add_test(tc, an_arrival_too_few_is_a_phase_after_some_turns);
   tcase_add_test(tc, weights_are_fenced_and_waited_for);
   tcase_add_test(tc, kept_queries_have_come);

@@ -67,15 +67,19 @@ bool stmt_is_op(const Stmt *stmt, OpKind kind) {
   return stmt->kind == STMT_OP && stmt->op.kind == kind;
 }
 
+bool stmt_is_turn(const Stmt *stmt) {
+  return stmt_is_op(stmt, OP_BARRIER) && stmt->knob == KNOB_ROLE_SCHEDULE;
+}
+
 bool stmt_is_mbar_op(const Stmt *stmt, OpKind kind, BufferRole role) {
   return stmt_is_op(stmt, kind) && stmt->op.dst.buffer->role == role;
 }
 
-// Leaves out the nth operation of a kind (from 0); false when there are fewer.
+// Leaves out the nth operation of a kind (from 0), turns apart; false when there are fewer.
 static bool drop_nth(Stmt **link, OpKind kind, int *n) {
   for (; *link; link = &(*link)->next) {
     Stmt *stmt = *link;
-    if (stmt_is_op(stmt, kind) && (*n)-- == 0) {
+    if (stmt_is_op(stmt, kind) && !stmt_is_turn(stmt) && (*n)-- == 0) {
       *link = stmt->next;
       return true;
     }
@@ -108,7 +112,7 @@ typedef struct Count {
 static void count_op(Stmt *stmt, int depth, void *context) {
   (void)depth;
   Count *count = context;
-  count->n += stmt->kind == STMT_OP && stmt->op.kind == count->kind;
+  count->n += stmt_is_op(stmt, count->kind) && !stmt_is_turn(stmt);
 }
 
 bool breakage_drop_last(Program *program, OpKind kind) {

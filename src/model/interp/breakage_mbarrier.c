@@ -179,7 +179,8 @@ bool break_wait_again(Program *program) {
 
 static bool ask_for_one(Program *program, Stmt *stmt) {
   (void)program;
-  if (!stmt_is_op(stmt, OP_BARRIER) || stmt->op.threads <= LANES) return false;
+  if (!stmt_is_op(stmt, OP_BARRIER) || stmt->op.threads <= LANES || stmt_is_turn(stmt))
+    return false;
   stmt->op.threads = LANES;
   return true;
 }

@@ -31,7 +31,7 @@ static Stmt *find_writers(Program *program) {
 
 static void meet_all(Stmt *stmt, int depth, void *context) {
   (void)depth;
-  if (!stmt_is_op(stmt, OP_BARRIER) || stmt->op.threads == 0) return;
+  if (!stmt_is_op(stmt, OP_BARRIER) || stmt->op.threads == 0 || stmt_is_turn(stmt)) return;
   stmt->op.threads = 0;
   stmt->op.id = NULL;
   *(bool *)context = true;

@@ -1,4 +1,4 @@
-// Faults of attention: of rows of scores, and of copies of K and V that come too early.
+// Faults of attention: of rows of scores, of copies of K and V that come too early, and of turns.
 //
 // Worked example, k_early: the copy of the next block's K stands in front of the barrier instead of
 // behind it, and a warp that is ahead overwrites rows that another still multiplies.
@@ -54,3 +54,56 @@ static bool ask_early(Program *program, BufferRole slab) {
 
 bool break_k_early(Program *program) { return ask_early(program, ROLE_SLAB_B); }
 bool break_v_early(Program *program) { return ask_early(program, ROLE_SLAB_V); }
+
+// ---- turns --------------------------------------------------------------------------------------
+
+static bool drop_if(Stmt **link, bool (*is_one)(const Stmt *)) {
+  bool dropped = false;
+  while (*link) {
+    dropped |= drop_if(&(*link)->body, is_one);
+    const bool drops = is_one(*link);
+    dropped |= drops;
+    if (drops)
+      stmt_cut(link);
+    else
+      link = &(*link)->next;
+  }
+  return dropped;
+}
+
+static bool lets_first_ask(const Stmt *stmt) {
+  return stmt_is_op(stmt, OP_BARRIER_ARRIVE) && stmt->op.id->lo == stmt->op.id->hi;
+}
+
+static bool lets_next_ask(const Stmt *stmt) {
+  return stmt_is_op(stmt, OP_BARRIER_ARRIVE) && !lets_first_ask(stmt);
+}
+
+bool break_turn_wait(Program *program) {
+  return drop_if(&program_main_kernel(program)->body, stmt_is_turn);
+}
+
+bool break_turn_arrive(Program *program) {
+  return drop_if(&program_main_kernel(program)->body, lets_next_ask);
+}
+
+bool break_turn_first(Program *program) {
+  return drop_if(&program_main_kernel(program)->body, lets_first_ask);
+}
+
+static void find_turn(Stmt *stmt, int depth, void *context) {
+  (void)depth;
+  if (stmt_is_turn(stmt)) *(const Expr **)context = stmt->op.id;
+}
+
+static void let_itself_ask(Stmt *stmt, int depth, void *context) {
+  (void)depth;
+  if (lets_next_ask(stmt)) stmt->op.id = *(const Expr **)context;
+}
+
+bool break_turn_own(Program *program) {
+  const Expr *own = NULL;
+  stmt_walk(program_main_kernel(program)->body, find_turn, &own);
+  if (own) stmt_walk(program_main_kernel(program)->body, let_itself_ask, &own);
+  return own;
+}

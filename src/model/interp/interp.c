@@ -294,6 +294,7 @@ static void run_cluster(Machine *m, int cluster, bool first_one) {
   m->claimer = -1;
   m->block_first = ++m->epoch;
   interp_join_none(m);
+  interp_forget_passed(m);
   for (int i = 0; i < m->n_warps; i++) start_warp(m, &m->warp[i], first_one);
   while (!m->stopped) {
     shuffle(&m->random, m->warp_order, m->n_warps);

@@ -9,6 +9,7 @@
 
 #include "base/whole.h"
 #include "model/interp/interp_machine.h"
+#include "model/ir/find_op.h"
 #include "model/ir/op.h"
 #include "model/ir/program.h"
 
@@ -144,9 +145,17 @@ static void look_for_async(Stmt *stmt, int depth, void *context) {
     *(bool *)context = true;
 }
 
-// Mbarriers, blocks that reach each other, or the async proxy, which fences have a say in.
+static bool has_passing(const Program *program) {
+  bool passing = false;
+  for (int i = 0; i < program->n_kernels; i++)
+    passing |= stmt_find_action(program->kernel[i].body, ACTION_PASS, ROLE_COUNT) != NULL;
+  return passing;
+}
+
+// Mbarriers, arrivals at barriers that go on, blocks that reach each other, or the async proxy,
+// which fences have a say in.
 static bool needs_clocks(const Program *program) {
-  bool needs = most_together(program) > 1 || tmem_is_used(program);
+  bool needs = most_together(program) > 1 || tmem_is_used(program) || has_passing(program);
   for (int i = 0; i < program->n_buffers; i++) needs |= program->buffer[i]->space == SPACE_BARRIER;
   for (int i = 0; i < program->n_kernels; i++)
     stmt_walk(program->kernel[i].body, look_for_async, &needs);
@@ -262,6 +271,9 @@ static void build_order(Machine *m) {
     m->rest[w] = order_clock(m->order);
   }
   m->scratch = order_clock(m->order);
+  for (int rank = 0; has_passing(m->program) && rank < m->max_cluster; rank++)
+    for (int i = 0; i < BLOCK_BARRIERS; i++)
+      m->of_rank[rank].passed[i].known = order_clock(m->order);
   m->life = order_cluster(m->order, m->max_cluster, m->max_warps);
 }
 

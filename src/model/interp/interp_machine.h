@@ -177,6 +177,12 @@ typedef struct BlockState {
   Memory memory[BUFFERS_MAX];
   int64_t free_registers;  // given back and not taken
   TensorMemory tensor;
+  // By number of a barrier: the warps that have arrived there and gone on, since it last let others
+  // go on, and what those knew: a clock.
+  struct PassedWarps {
+    int warps;
+    uint32_t *known;
+  } passed[BLOCK_BARRIERS];
 } BlockState;
 
 struct Machine {
@@ -359,6 +365,8 @@ static inline const uint32_t *interp_clock(const Machine *m, uint16_t thread) {
   int w = thread / LANES;
   return m->knows[w] >> thread % LANES & 1 ? clock_of(m, w) : rest_of(m, w);
 }
+// The clock of the whole warp, whose lanes know the same from now on.
+uint32_t *interp_clock_of_warp(Machine *machine, int warp);
 static inline bool is_agent(const Machine *m, int thread) { return thread / LANES >= m->max_warps; }
 // The reader of boxes on their way to C.
 static inline uint16_t interp_stores(const Machine *m) {
@@ -370,6 +378,14 @@ int interp_rank_of(const Machine *machine, int thread);
 // Blocks start; the threads of some warps have met, perhaps all: a new epoch begins.
 void interp_join_none(Machine *machine);
 void interp_join(Machine *machine, const bool *takes_part);
+// The same, and they learn what others have told a clock.
+void interp_join_told(Machine *machine, const bool *takes_part, uint32_t *told);
+// The warp arrives at a barrier of its block, at which `threads` threads are awaited, and goes on.
+void interp_pass(Machine *machine, const Warp *warp, int barrier, int64_t threads);
+// The warp waits at a barrier where others have passed: all go on if it is the last.
+void interp_meet_passed(Machine *machine, const Warp *warp);
+// A new block begins: nobody has passed.
+void interp_forget_passed(Machine *machine);
 // Warps that have met the warp that claimed a list for their cluster know its number (interp.c).
 void interp_tell_list(Machine *machine, const bool *takes_part);
 // A copy of a clock, good until the next one is made.

@@ -63,12 +63,40 @@ static const char *elsewhere(Machine *m, const Warp *w) {
                       op_name(at->op.kind), at->id);
 }
 
+// Whether two warps wait at one barrier: its block, its number and the number of threads it asks
+// for make it the same, wherever in the program they stand.
+static bool meet_at_one(const Machine *m, const Warp *a, const Warp *b) {
+  return a->rank == b->rank && a->barrier == b->barrier &&
+         waits_at(m, a)->op.threads == waits_at(m, b)->op.threads;
+}
+
+// Where others arrive and go on, the warps that have ended may have arrived: the count says more.
+static void report_too_few(Machine *m, const Warp *w) {
+  const int64_t threads = waits_at(m, w)->op.threads;
+  bool named[INTERP_WARPS_MAX] = {false};
+  int there = 0;
+  for (int i = 0; i < m->n_warps; i++) {
+    named[i] = m->warp[i].state == WARP_AT_BARRIER && meet_at_one(m, &m->warp[i], w);
+    there += named[i];
+  }
+  const int arrived = there + m->of_rank[w->rank].passed[w->barrier].warps;
+  interp_report(m, FINDING_DEADLOCK, w, -1, waits_at(m, w), NULL, 0,
+                "%s wait%s at barrier %d of %lld threads, at which %d have arrived",
+                interp_name_warps(m, named), there > 1 ? "" : "s", w->barrier, (long long)threads,
+                arrived * LANES);
+}
+
 static void report_deadlock(Machine *m, int first, int waiting) {
   int first_done = 0, done = count_state(m, WARP_DONE, &first_done);
   const Warp *w = &m->warp[first];
   m->stopped = true;
   interp_report_stuck(m);
   if (waiting == 0) return;
+  if (waits_at(m, w)->op.threads > 0 && m->of_rank[w->rank].passed[w->barrier].known) {
+    interp_at_rank(m, w->rank);
+    report_too_few(m, w);
+    return;
+  }
   const char *others = elsewhere(m, w);
   if (done && waits_at(m, w)->op.threads > 0)
     others = arena_printf(m->arena, "%s, which ha%s ended without reaching a barrier",
@@ -127,11 +155,14 @@ static bool meet_cluster(Machine *m, const Warp *w) {
   return true;
 }
 
-// Whether two warps wait at one barrier: its block, its number and the number of threads it asks
-// for make it the same, wherever in the program they stand.
-static bool meet_at_one(const Machine *m, const Warp *a, const Warp *b) {
-  return a->rank == b->rank && a->barrier == b->barrier &&
-         waits_at(m, a)->op.threads == waits_at(m, b)->op.threads;
+static void forget_passed(Machine *m, struct PassedWarps *passed) {
+  if (passed->warps) order_clear(m->order, passed->known);
+  passed->warps = 0;
+}
+
+void interp_forget_passed(Machine *m) {
+  for (int rank = 0; rank < m->max_cluster; rank++)
+    for (int i = 0; i < BLOCK_BARRIERS; i++) forget_passed(m, &m->of_rank[rank].passed[i]);
 }
 
 // Lets the warps go on that are at the barrier of warp `w`, which asks for some threads only; false
@@ -139,7 +170,9 @@ static bool meet_at_one(const Machine *m, const Warp *a, const Warp *b) {
 // first: the warps that meet are drawn.
 static bool meet_some(Machine *m, const Warp *w) {
   bool meets[INTERP_WARPS_MAX] = {false};
+  struct PassedWarps *passed = &m->of_rank[w->rank].passed[w->barrier];
   int there[INTERP_THREADS_MAX / LANES], n = 0, wanted = (int)(waits_at(m, w)->op.threads / LANES);
+  wanted -= passed->warps;
   for (int i = 0; i < m->n_warps; i++)
     if (m->warp[i].state == WARP_AT_BARRIER && meet_at_one(m, &m->warp[i], w)) there[n++] = i;
   if (n < wanted) return false;
@@ -149,8 +182,37 @@ static bool meet_some(Machine *m, const Warp *w) {
     meets[warp] = true;
     m->warp[warp].state = WARP_RUNNABLE;
   }
-  interp_join(m, meets);
+  interp_join_told(m, meets, passed->warps ? passed->known : NULL);
+  forget_passed(m, passed);
   return true;
+}
+
+// The first warp that waits at that barrier; NULL: none does.
+static const Warp *first_waiting(const Machine *m, int rank, int barrier, int64_t threads) {
+  for (int i = 0; i < m->n_warps; i++) {
+    const Warp *w = &m->warp[i];
+    if (w->state == WARP_AT_BARRIER && w->rank == rank && w->barrier == barrier &&
+        waits_at(m, w)->op.threads == threads)
+      return w;
+  }
+  return NULL;
+}
+
+void interp_pass(Machine *m, const Warp *w, int barrier, int64_t threads) {
+  const Warp *waiting = first_waiting(m, w->rank, barrier, threads);
+  struct PassedWarps *passed = &m->of_rank[w->rank].passed[barrier];
+  if (waiting && meet_some(m, waiting)) waiting = first_waiting(m, w->rank, barrier, threads);
+  order_tell(m->order, passed->known, interp_clock_of_warp(m, w->index), w->index, ++m->epoch);
+  passed->warps++;
+  if (waiting)
+    meet_some(m, waiting);
+  else if (passed->warps * LANES >= threads)
+    forget_passed(m, passed);
+}
+
+void interp_meet_passed(Machine *m, const Warp *w) {
+  if (waits_at(m, w)->op.threads > 0 && m->of_rank[w->rank].passed[w->barrier].warps)
+    meet_some(m, w);
 }
 
 static bool pass_barrier(Machine *m) {
@@ -169,6 +231,7 @@ static bool pass_barrier(Machine *m) {
 // copy lands at last. False at the end, and when every warp waits for ever.
 bool interp_go_on(Machine *m) {
   int first = 0, waiting = count_state(m, WARP_AT_BARRIER, &first);
+  if (count_state(m, WARP_RUNNABLE, &(int){0})) return true;  // an arrival let it go on
   int asleep = count_state(m, WARP_ASLEEP, waiting ? &(int){0} : &first);
   if (waiting + asleep == 0) return false;
   if (pass_barrier(m)) return true;

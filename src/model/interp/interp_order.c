@@ -27,9 +27,11 @@ void interp_join_none(Machine *m) {
 
 // Joins the clocks of those that have met: each knows everything that any of them knew; of fences,
 // what each of them had said.
-static void join(Machine *m, const bool *takes_part) {
+// `told` is what others knew that have arrived and gone on; NULL: there are none.
+static void join(Machine *m, const bool *takes_part, const uint32_t *told) {
   uint32_t *clock = m->scratch;
   order_clear(m->order, clock);
+  if (told) order_join(m->order, clock, told);
   for (int w = 0; w < m->n_warps; w++)
     if (takes_part[w]) order_tell(m->order, clock, clock_of(m, w), w, m->epoch);
   for (int w = 0; w < m->n_warps; w++) {
@@ -39,12 +41,14 @@ static void join(Machine *m, const bool *takes_part) {
   }
 }
 
-void interp_join(Machine *m, const bool *takes_part) {
+void interp_join(Machine *m, const bool *takes_part) { interp_join_told(m, takes_part, NULL); }
+
+void interp_join_told(Machine *m, const bool *takes_part, uint32_t *told) {
   bool all = true;
   for (int w = 0; w < m->n_warps; w++) all = all && takes_part[w];
   m->epoch++;
   if (all) m->joined = m->epoch;
-  if (m->has_clocks) join(m, takes_part);
+  if (m->has_clocks) join(m, takes_part, told);
 }
 
 // The clock of the active lanes alone, from now on apart from the clock of the others.
@@ -57,6 +61,12 @@ static uint32_t *interp_clock_of_lanes(Machine *m, const Warp *w) {
   else if (w->active & ~knew)
     order_assign(m->order, clock, rest);
   return clock;
+}
+
+uint32_t *interp_clock_of_warp(Machine *m, int w) {
+  if (m->knows[w] != UINT32_MAX) order_join(m->order, clock_of(m, w), rest_of(m, w));
+  m->knows[w] = UINT32_MAX;
+  return clock_of(m, w);
 }
 
 void interp_learn(Machine *m, const Warp *w, const uint32_t *from) {

@@ -63,7 +63,8 @@ static void check_barriers(Check *check, const Stmt *list, Reached reach) {
     const OpFacts *facts = list->kind == STMT_OP ? op_facts(list->op.kind) : NULL;
     bool meets = facts && facts->action == ACTION_MEET;
     bool whole = meets && list->op.threads == 0;
-    bool arrives = facts && facts->action == ACTION_SIGNAL && facts->scope == SCOPE_WARP;
+    bool signals = facts && (facts->action == ACTION_SIGNAL || facts->action == ACTION_PASS);
+    bool arrives = signals && facts->scope == SCOPE_WARP;
     bool some = arrives || (meets && !whole);
     if ((whole && reach != REACHED_BY_ALL) || (some && reach == REACHED_BY_SOME))
       report(check, list,

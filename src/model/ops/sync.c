@@ -1,7 +1,9 @@
 // Barriers and mbarriers.
 //
-//   BARRIER      __syncthreads(), __syncwarp() where each warp meets alone, or bar.sync of some
-//   warps MBAR_WAIT    mbarrier_wait(full, slot, phase);
+//   BARRIER         __syncthreads(), __syncwarp() where each warp meets alone, or bar.sync of some
+//                   warps
+//   BARRIER_ARRIVE  barrier_arrive<256>(14);
+//   MBAR_WAIT       mbarrier_wait(full, slot, phase);
 #include "model/ops/ops.h"
 #include "model/ops/tcgen05_text.h"
 
@@ -15,6 +17,11 @@ static const char *barrier_fault(Arena *arena, const Program *program, const Cod
   if (op->threads % LANES == 0) return NULL;
   return arena_printf(arena, "a barrier of %lld threads: only whole warps can meet",
                       (long long)op->threads);
+}
+
+static const char *arrive_fault(Arena *arena, const Program *program, const Code *code) {
+  if (code->stmt->op.threads <= 0) return "an arrival at a barrier says how many threads it awaits";
+  return barrier_fault(arena, program, code);
 }
 
 static const char *init_fault(Arena *arena, const Program *program, const Code *code) {
@@ -54,6 +61,16 @@ static void run_barrier(Machine *m, Warp *w, const Code *code) {
                   "reaches a barrier, but lane %d of its warp does not", lowest_lane(missing));
   w->barrier = number_of_barrier(m, w, code);
   w->state = WARP_AT_BARRIER;
+  interp_meet_passed(m, w);
+}
+
+static void run_barrier_arrive(Machine *m, Warp *w, const Code *code) {
+  uint32_t missing = w->alive & ~w->active;
+  if (missing)
+    interp_report(m, FINDING_DIVERGENCE, w, lowest_lane(w->active), code->stmt, NULL, 0,
+                  "arrives at a barrier for its warp, but lane %d is not there",
+                  lowest_lane(missing));
+  interp_pass(m, w, number_of_barrier(m, w, code), code->stmt->op.threads);
 }
 
 static void run_grid_wait(Machine *m, Warp *w, const Code *code) {
@@ -108,9 +125,7 @@ static void run_mbar_arrive(Machine *m, Warp *w, const Code *code) {
   uint32_t missing = w->alive & ~w->active;
   if (missing)
     mbar_report(m, w, code, FINDING_DIVERGENCE, "arrives for a warp while lanes are missing");
-  uint32_t *clock = clock_of(m, w->index);
-  if (m->knows[w->index] != UINT32_MAX) order_join(m->order, clock, rest_of(m, w->index));
-  m->knows[w->index] = UINT32_MAX;
+  uint32_t *clock = interp_clock_of_warp(m, w->index);
   EACH_RANK(rank, interp_ranks(m, w, code)) {
     interp_at_rank(m, (int)rank);
     interp_reach_rank(m, w, code, (int)rank);
@@ -189,6 +204,18 @@ static void emit_barrier(Emitter *emitter, const Op *op) {
     emitter_line(emitter, "%s<%lld>(%s);", emit_given(emitter, &barrier_of), (long long)op->threads,
                  op->id ? emit_condition(emitter, op->id) : "0");
   if (op->threads == 0) tcgen05_emit_met(emitter);
+}
+
+static const PreludeText arrive_at_barrier = {
+    "barrier_arrive",
+    "// Barrier `id` of the block awaits n threads: this warp is there, and goes on.\n"
+    "template <int n>\n"
+    "__device__ __forceinline__ void barrier_arrive(int id) {\n"
+    "  asm volatile(\"bar.arrive %0, %1;\" ::\"r\"(id), \"n\"(n) : \"memory\");\n}\n"};
+
+static void emit_barrier_arrive(Emitter *emitter, const Op *op) {
+  emitter_line(emitter, "%s<%lld>(%s);", emit_given(emitter, &arrive_at_barrier),
+               (long long)op->threads, op->id ? emit_condition(emitter, op->id) : "0");
 }
 
 static const PreludeText cluster_barrier = {
@@ -319,6 +346,8 @@ static const char *const help_of_wait[ROLE_COUNT + 1] = {
 const OpRules rules_GRID_WAIT = {.text = {.call = &grid_wait}, {.run = run_grid_wait}};
 const OpRules rules_BARRIER = {.text = {.write = emit_barrier},
                                {.run = run_barrier, .fault = barrier_fault}};
+const OpRules rules_BARRIER_ARRIVE = {.text = {.write = emit_barrier_arrive},
+                                      {.run = run_barrier_arrive, .fault = arrive_fault}};
 const OpRules rules_CLUSTER_BARRIER = {.text = {.write = emit_cluster_barrier},
                                        {.run = run_cluster_barrier}};
 const OpRules rules_MBAR_INIT = {

@@ -103,6 +103,7 @@ static const PreludeText trace_text = {
 static bool is_alone(const Op *op) {
   switch (op_facts(op->kind)->action) {
     case ACTION_MEET:
+    case ACTION_PASS:
     case ACTION_WAIT:
     case ACTION_EXPECT:
     case ACTION_GIVE:

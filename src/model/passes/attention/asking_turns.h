@@ -5,15 +5,17 @@
 #include "model/ir/program.h"
 #include "model/words/knob.h"
 
-// The wait in front of what a warpgroup asks for, and the arrival behind it; both are NULL where
-// the schedule knows no turns. Each use of them needs a copy.
+// Statements of a warpgroup; all are NULL where the schedule knows no turns. Each use of the last
+// two needs a copy.
 typedef struct AskingTurns {
-  Stmt *begin, *end;
+  Stmt *first;  // in front of all blocks of keys
+  Stmt *begin;  // the wait in front of the products that it asks for
+  Stmt *end;    // the arrival behind them
 } AskingTurns;
+AskingTurns asking_turns(Program *program, const Schedule *schedule);
 
-// `walk` is the loop over blocks of keys; it has one turn for each of them, or one less where the
-// first block's scores stand in front of it. Adds the mbarriers `order` to the program.
-AskingTurns asking_turns(Program *program, const Stmt *walk, const Schedule *schedule);
+// Puts `first` in front of `walk`, the loop over blocks of keys.
+void asking_turns_begin(Program *program, const Stmt *walk, const AskingTurns *turns);
 
 // Puts the turns around the scores of each block of keys, of products that follow one another.
 void ask_for_scores_in_turns(Program *program, Stmt *walk, const Schedule *schedule);

@@ -198,7 +198,7 @@ void overlap_products(Program *program, const Schedule *schedule) {
   Stmt *walk = program_slab_loop(program);
   if (walk->var->extent == 1) return;  // there is no next block
   Parts parts = take_apart(&walk->body);
-  const AskingTurns turns = asking_turns(program, walk, schedule);
+  const AskingTurns turns = asking_turns(program, schedule);
   const Expr *last = ex_add_const(program->arena, stmt_loop_end(program->arena, walk), -1);
   Var *next = program_var(program, "t_n", VAR_LET, walk->var->tier, walk->var->extent);
   Stmt **at = &kernel_inner(program_main_kernel(program))->body;
@@ -206,6 +206,7 @@ void overlap_products(Program *program, const Schedule *schedule) {
   Stmt *hide = take_hiding(&parts);
   stmt_insert(&walk->next, last_values(program, &parts, walk, last));
   stmt_insert(at, first_scores(program, &parts, walk, hide));
+  asking_turns_begin(program, walk, &turns);
   walk->body = turn_of(program, &parts, walk, next, &turns, NULL);
   walk->end = last;
   if (!hide) return;

@@ -156,8 +156,9 @@ static void add_barrier(EveryMaker *m, const ClusterVisit *v) {
                                                   (long long)op->threads)
                                    : "the block's barrier";
   if (!*barrier) *barrier = 1 + search_barrier(m->s, name, v->rank);
+  const bool passes = op_facts(op->kind)->action == ACTION_PASS;
   every_order_add(m, v,
-                  (SearchEvent){.kind = SEARCH_MEET,
+                  (SearchEvent){.kind = passes ? SEARCH_PASS : SEARCH_MEET,
                                 .object = *barrier - 1,
                                 .n = cluster ? m->n_warps * m->launch.cluster : warps,
                                 .bit = cluster       ? SEARCH_MEET_CLUSTER
@@ -241,6 +242,7 @@ static void look(void *context, const ClusterVisit *v) {
       add_wait(m, v);
       break;
     case ACTION_MEET:
+    case ACTION_PASS:
       add_barrier(m, v);
       break;
     case ACTION_FENCE:

@@ -148,6 +148,11 @@ typedef struct TimeBlock {
   int64_t slab[BUFFERS_MAX][TIME_SLOTS_MAX];       // that a slot holds, or waits for
   int latest[TIMELINE_RINGS_MAX][TIME_SLOTS_MAX];  // hold of a slot, from 1; 0: none yet
   int64_t free_registers;
+  // By number of a barrier: the warps that have arrived there and gone on, and when the last did.
+  struct TimePassed {
+    int warps;
+    double latest;
+  } passed[BLOCK_BARRIERS];
 } TimeBlock;
 
 typedef struct TimeMachine {

@@ -223,14 +223,16 @@ static int warps_wanted(const TimeMachine *m, const Op *op) {
   return op->threads ? (int)(op->threads / LANES) : m->block_warps;
 }
 
-// The warp whose barrier is complete lets all go on that are there.
-static void run_meet(TimeMachine *m, TimeWarp *w, const TimeCode *code) {
-  const Op *op = &code->stmt->op;
-  double latest = 0;
-  w->clock = fmax(w->clock, w->stored);
-  w->barrier = op->id ? (int)expr_eval(op->id, w->scalar) : 0;
-  w->state = TIME_AT_BARRIER;
-  if (count_at(m, w, op, &latest) < warps_wanted(m, op)) return;
+static int barrier_at(const TimeWarp *w, const Op *op) {
+  return op->id ? (int)clamp_index(expr_eval(op->id, w->scalar), BLOCK_BARRIERS) : 0;
+}
+
+// Lets all go on that are at the barrier of `w`, once it is complete.
+static void let_go_on(TimeMachine *m, const TimeWarp *w, const Op *op) {
+  struct TimePassed *passed = &m->block[w->rank].passed[w->barrier];
+  double latest = passed->latest;
+  if (count_at(m, w, op, &latest) + passed->warps < warps_wanted(m, op)) return;
+  *passed = (struct TimePassed){0};
   for (int i = 0; i < m->n_warps; i++) {
     TimeWarp *other = &m->warp[i];
     if (!stands_with(m, other, w, op)) continue;
@@ -239,6 +241,25 @@ static void run_meet(TimeMachine *m, TimeWarp *w, const TimeCode *code) {
     other->state = TIME_READY;
   }
   m->woke = true;
+}
+
+static void run_meet(TimeMachine *m, TimeWarp *w, const TimeCode *code) {
+  const Op *op = &code->stmt->op;
+  w->clock = fmax(w->clock, w->stored);
+  w->barrier = barrier_at(w, op);
+  w->state = TIME_AT_BARRIER;
+  let_go_on(m, w, op);
+}
+
+static void run_pass(TimeMachine *m, TimeWarp *w, const Op *op, const Stmt *stmt) {
+  const int barrier = w->barrier = barrier_at(w, op);
+  struct TimePassed *passed = &m->block[w->rank].passed[barrier];
+  w->clock = fmax(w->clock, w->stored);
+  passed->warps++;
+  passed->latest = fmax(passed->latest, w->clock);
+  time_new_order(m, w, stmt, TIMELINE_SIGNAL);
+  w->clock += 1;
+  let_go_on(m, w, op);
 }
 
 static void run_registers(TimeMachine *m, TimeWarp *w, const Stmt *stmt) {
@@ -281,6 +302,9 @@ void time_run_order(TimeMachine *m, TimeWarp *w, const TimeCode *code) {
       break;
     case ACTION_MEET:
       run_meet(m, w, code);
+      break;
+    case ACTION_PASS:
+      run_pass(m, w, op, stmt);
       break;
     case ACTION_GIVE:
     case ACTION_TAKE:

@@ -20,16 +20,26 @@ static void put_all(PtxWarp *w, const PtxInst *i, int n, uint32_t value) {
   for (int l = 0; l < PTX_LANES; l++) D[l] = value;
 }
 
-// R2UR p, d, a: p says whether all lanes have the first one's.
-void mc_run_move_uniform(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
-  (void)m;
+// R2UR p, d, a: p says which lanes have another value than the first one's, which d has; with .OR,
+// or had one before (sass_run.c has the loop that a thread goes round for a value of its own).
+static void move_uniform(PtxWarp *w, const PtxInst *i, uint32_t mask, uint32_t before) {
   const uint64_t *A = mc_row(w, i, 2, 0);
   const uint32_t value = mc_value(mc_operand(i, 2), A[__builtin_ctz(mask)]);
-  uint32_t same = 0;
-  FOR_LANES(mask) same |= (uint32_t)(mc_value(mc_operand(i, 2), A[l]) == value) << l;
+  uint32_t apart = before;
+  FOR_LANES(mask) apart |= (uint32_t)(mc_value(mc_operand(i, 2), A[l]) != value) << l;
   put_all(w, i, 1, value);
-  mc_put_pred(w, i, 0, ~0u, same == mask ? ~0u : 0);
+  mc_put_pred(w, i, 0, mask, apart);
   mc_follow(w, i, ~0u, mc_data(w, i) & mask ? ~0u : 0);
+}
+
+void mc_run_move_uniform(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  (void)m;
+  move_uniform(w, i, mask, 0);
+}
+
+void mc_run_move_uniform_or(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  (void)m;
+  move_uniform(w, i, mask, mc_pred(w, i, 0, false));
 }
 
 // ---- votes --------------------------------------------------------------------------------------

@@ -263,7 +263,7 @@ static const SassEval evals[] = {
     {0x105, B | D, run_f2i},
     {0x106, B | D, run_i2f},
     {0x108, B | D, run_mufu},
-    {0x0ca, A | D, run_copy_a},  // R2UR
+    {SASS_R2UR, A | D | SETS, run_copy_a},
 };
 
 // HFMA2.MMA R2, -RZ, RZ, 0, 9.5e-07 is how a constant is moved by the pipe that is free.

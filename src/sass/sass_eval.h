@@ -27,6 +27,7 @@ enum {
   SASS_ALWAYS = 7,  // the predicate that always holds
   SASS_RZ = 255,
   SASS_URZ = 63,
+  SASS_R2UR = 0x0ca,  // bits 0 to 8: the first lane's register becomes a uniform one
 };
 
 typedef enum SassFrom {

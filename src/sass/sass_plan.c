@@ -30,7 +30,7 @@ static bool orders(const SassInst *inst) {
 
 // All that the instruction may read: a register more than it does costs nothing but time.
 static void need_sources(Needs *needs, const SassInst *inst, const SassEval *eval) {
-  const bool uniform = sass_is_uniform(inst), plain = !eval || eval->bits == 0x0ca;
+  const bool uniform = sass_is_uniform(inst), plain = !eval || eval->bits == SASS_R2UR;
   const unsigned has = eval ? eval->has : 0;
   need_predicate(needs, inst, 12, uniform);
   for (int slot = 0; slot < 3; slot++) {

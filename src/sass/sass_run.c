@@ -160,8 +160,25 @@ static bool read_operands(const Run *run, const SassInst *inst, unsigned has, co
   return known;
 }
 
+// R2UR p, d, a: d has the first lane's value, p says which lanes have another one; with .OR, or had
+// one before. A thread that needs its own in uniform registers goes round until no lane is left:
+//   L: @P1 R2UR P0, UR10, R0;  @P1 R2UR.OR P0, UR9, R8;  @P1 P1 = P0
+//      UTMASTG.2D [UR8], [UR4];  @P1 BRA.U.ANY L
+static Predicate lanes_apart(const Run *run, const SassInst *inst, const Lanes *value,
+                             uint32_t lanes) {
+  enum { OR = 84, P = 81 };
+  const bool adds = sass_field(inst, OR, 1);
+  const Predicate before = run->p[sass_field(inst, P, 3)];
+  Predicate out = {adds ? before.lanes : 0, value->known && (!adds || before.known)};
+  const int first = lanes ? __builtin_ctz(lanes) : 0;
+  for (int i = 0; i < SASS_LANES; i++)
+    if (lanes >> i & 1 && value->v[i] != value->v[first]) out.lanes |= 1u << i;
+  return out;
+}
+
 static void compute(Run *run, const SassInst *inst, const SassEval *eval, uint32_t lanes) {
-  const bool uniform = sass_is_uniform(inst), makes_uniform = uniform || eval->bits == 0x0ca;
+  const bool reads_first = eval->bits == SASS_R2UR;
+  const bool uniform = sass_is_uniform(inst), makes_uniform = uniform || reads_first;
   const Lanes *in[4];
   Lanes room[2], low = {.known = false}, high = {.known = false};
   Predicate p[3], out = {0, false};
@@ -176,6 +193,7 @@ static void compute(Run *run, const SassInst *inst, const SassEval *eval, uint32
     out.lanes |= (uint32_t)got.p << i;
     if (uniform) break;
   }
+  if (reads_first) set_predicate(run, inst, false, lanes_apart(run, inst, in[0], lanes), lanes);
   if (makes_uniform) {
     fill(&low, low.v[first]), fill(&high, high.v[first]);
     low.known = high.known = known;
@@ -185,7 +203,7 @@ static void compute(Run *run, const SassInst *inst, const SassEval *eval, uint32
   const int number = (int)sass_field(inst, 16, makes_uniform ? 6 : 8);
   if (eval->has & SASS_HAS_D) set_register(run, makes_uniform, number, &low, lanes);
   if (eval->has & SASS_HAS_D_HIGH) set_register(run, makes_uniform, number + 1, &high, lanes);
-  if (eval->has & SASS_SETS_P) set_predicate(run, inst, uniform, out, lanes);
+  if (eval->has & SASS_SETS_P && !reads_first) set_predicate(run, inst, uniform, out, lanes);
 }
 
 // ---- instructions of their own kind -------------------------------------------------------------
@@ -461,13 +479,13 @@ static void add_group(Run *run, int pc, uint32_t lanes) {
 }
 
 // The lanes that carry the instruction out; of a guard that is not known: all of them, but a branch
-// is taken by none.
+// is taken by none. BRA.DIV UR4 leads to where lanes that are apart meet: here they need not.
 static uint32_t guarded(const Run *run, const SassInst *inst) {
-  enum { FORM_UNIFORM = 2 };
+  enum { FORM_UNIFORM = 2, DIV = 91 };
   const bool branches = inst->opcode->kind == SASS_KIND_BRANCH;
   Predicate guard = predicate(run, inst, 12, sass_is_uniform(inst));
   if (!guard.known) return branches || inst->opcode->kind == SASS_KIND_EXIT ? 0 : run->active;
-  if (branches && inst->form == FORM_UNIFORM) return 0;
+  if (branches && (inst->form == FORM_UNIFORM || sass_field(inst, DIV, 1))) return 0;
   return guard.lanes & run->active;
 }
 

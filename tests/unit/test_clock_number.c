@@ -88,6 +88,24 @@ END_TEST
 
 // Products of a whole GPU take more power than the board is held to: the clock goes down, and what
 // was recorded lies in the range.
+// One thread's own numbers in uniform registers make the assembler write a loop over lanes, and
+// lanes that part a branch to where they meet (BRA.DIV): the way of a warp goes through both.
+START_TEST(a_warp_whose_lanes_part_comes_to_its_end) {
+  static const char *const knobs[] = {"PERSISTENT=1,TILE_ORDER=gpc,TMA_STORE=1,ELECT=0",
+                                      "PRODUCER_WARPS=1"};
+  static const char *const rungs[] = {"gpc", "pingpong"};
+  for (size_t i = 0; i < 2; i++) {
+    const Model *model = property_rung("hopper", rungs[i], knobs[i]);
+    const ClockSubject subject = subject_of(model);
+    const Plan *plan = plan_of(model);
+    const CompileResult *result = compiled(plan);
+    if (!result) return;
+    const ClockNumber *number = clock_number(property_arena, &subject, plan, result);
+    ck_assert_msg(!number->why_not, "%s: %s", rungs[i], number->why_not);
+  }
+}
+END_TEST
+
 START_TEST(power_holds_the_clock_down) {
   static const struct {
     const char *ladder, *rung;
@@ -265,6 +283,7 @@ Suite *suite_clock_number(void) {
   tcase_add_checked_fixture(tests, property_setup, property_teardown);
   tcase_add_test(tests, a_compiled_schedule_has_a_number);
   tcase_add_test(tests, published_facts_are_marked);
+  tcase_add_test(tests, a_warp_whose_lanes_part_comes_to_its_end);
   tcase_add_test(tests, power_holds_the_clock_down);
   tcase_add_test(tests, what_cannot_be_played_says_why);
   tcase_add_test(tests, a_kept_number_holds_as_long_as_what_made_it);

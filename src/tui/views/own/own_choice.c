@@ -47,12 +47,8 @@ bool own_list_launches(OwnWork *work) {
   if (!o || o->n_launches == 0) return false;
   work->lists_launches = true;
   work->choice = 0;
-  for (int i = 0; i < o->n_launches; i++) {
-    const OpenedLaunch *l = &o->launches[i];
-    if (strstr(l->title, o->kernel) && memcmp(l->grid, o->grid, sizeof l->grid) == 0 &&
-        memcmp(l->block, o->block, sizeof l->block) == 0)
-      work->choice = i;
-  }
+  for (int i = 0; i < o->n_launches; i++)
+    if (o->launches[i].held) work->choice = i;
   return true;
 }
 
@@ -86,6 +82,7 @@ static void draw_extents(Canvas *canvas, Rect row, int col, const int at[3]) {
 
 static void draw_launch(Canvas *canvas, Rect row, const OpenedLaunch *l) {
   canvas_printf(canvas, row, 0, 0, STYLE_TEXT, "%*" PRId64, TIMES_END, l->times);
+  if (l->held) canvas_text(canvas, row, 0, 1, STYLE_ACCENT, "▸");
   canvas_printf(canvas, row, 0, CLUSTER_AT, STYLE_TEXT, "%*" PRId64, SMEM_END - CLUSTER_AT,
                 l->smem);
   draw_extents(canvas, row, GRID_AT, l->grid);

@@ -24,7 +24,7 @@ static const struct {
              {"U4", 4},    {"U1", 1},    {"S32", 32}, {"C32", 64}, {"C64", 128}};
 enum { N_TYPES = sizeof TYPES / sizeof TYPES[0] };
 
-// What stands in front of the types: "SM80_16x8x16", "SM90::GMMA::MMA_64x128x16",
+// The head of a name, in front of its types: "SM80_16x8x16", "SM90::GMMA::MMA_64x128x16",
 // "SM90::GMMA::SPARSE::GMMA_64x128x32", "SM120_SPARSE_16x8x64".
 typedef struct AtomHead {
   int arch, m, n, k;

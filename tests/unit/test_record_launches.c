@@ -2,6 +2,7 @@
 // CUDA graphs; one capsule of each process.
 #include <unistd.h>
 
+#include "ptx/tally/tally.h"
 #include "record_harness.h"
 
 Suite *suite_record_launches(void);
@@ -72,6 +73,30 @@ START_TEST(test_a_recording_as_json) {
 }
 END_TEST
 
+// A capsule names the files of its PTX: one beside it is shown, one elsewhere is not read.
+START_TEST(test_sources_elsewhere_are_not_read) {
+  if (!have("cc", "a program of the driver's functions")) return;
+  const char *path = in_folder("k.capsule"), *ptx = in_folder("named.ptx"),
+             *other = arena_printf(arena, "%s-other", folder), *program = driver_program();
+  const char *names[] = {in_folder("near.cu"), arena_printf(arena, "%s/far.cu", other),
+                         arena_printf(arena, "%s/../%s/far.cu", folder, ptx_base_name(other))};
+  cli_shell(arena, arena_printf(arena, "mkdir %s", other));
+  for (int i = 0; i < 3; i++) {
+    cli_shell(arena, arena_printf(arena, "echo 'a line of mine' > %s", names[i]));
+    cli_shell(arena,
+              arena_printf(arena, "sed 's#^.*[.]file.*#.file 1 \"%s\"#' " DATA "/add.ptx > %s",
+                           names[i], ptx));
+    const CliRun run = record(arena_printf(arena, "--cpu -o %s", path),
+                              arena_printf(arena, "%s %s", program, ptx));
+    ck_assert_msg(run.status == 0, "%s", run.err);
+    const CliRun open = cli_run(arena, arena_printf(arena, "open %s --json --detail", path));
+    const bool shown = strstr(open.out, "a line of mine") != NULL;
+    ck_assert_msg(shown == (i == 0), "%s: %d %.1000s", names[i], open.status, open.err);
+  }
+  cli_shell(arena, arena_printf(arena, "rm -r %s", other));
+}
+END_TEST
+
 // Each process of a program has a capsule of its own, where the name leaves room for it.
 START_TEST(test_each_process_is_recorded) {
   if (!have("cc", "a program of the driver's functions")) return;
@@ -114,6 +139,7 @@ Suite *suite_record_launches(void) {
   tcase_add_test(tc, test_a_capsule_lists_the_launches);
   tcase_add_test(tc, test_a_recording_as_json);
   tcase_add_test(tc, test_each_process_is_recorded);
+  tcase_add_test(tc, test_sources_elsewhere_are_not_read);
   tcase_add_test(tc, test_launches_of_a_gpu);
   suite_add_tcase(suite, tc);
   return suite;

@@ -334,6 +334,7 @@ static int open_main(Arena *arena, OpenOptions *given, Diags *diags) {
     return main_.status;
   }
   request->path = main_.capsule;
+  request->made_here = true;
   request->launch = request->kernel = NULL;
   request->flags = NULL;
   request->n_flags = 0;

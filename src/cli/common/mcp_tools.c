@@ -20,7 +20,7 @@ static const struct {
 } ROWS[MCP_TOOLS] = {
     {"check", "-k --failing --every-order --strict", "model rules"},
     {"open",
-     "--kernel --launch --arg --blocks --slab --list --budget --detail --compare --tolerance "
+     "--kernel --launch --arg --blocks --slab --list --budget --compare --tolerance "
      "--allow "
      "--machine --predict --every-order --strict",
      "CPU run"},

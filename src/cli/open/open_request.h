@@ -18,6 +18,7 @@ typedef struct OpenRequest {
   const char *against;            // "machine", or a cubin; NULL
   bool reduce;                    // a small PTX that still differs from its machine code
   struct OpenListings *listings;  // texts of instructions that are known; NULL: none are
+  bool made_here;                 // the capsule was recorded just now, from the user's own source
   bool compare;                   // with what a capsule's launch left
   bool orders;                    // keep the events of the first cluster, which alone is run
   bool record;                    // keep addresses, for better layouts and the detail

@@ -22,6 +22,7 @@ typedef struct OpenCure {
 typedef struct OpenResult {
   Arena *arena;
   const char *path, *compiler;
+  bool made_here;  // as in the request
   OpenText text;
   const PtxModule *module;
   const PtxFunction *kernel;

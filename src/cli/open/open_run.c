@@ -86,7 +86,7 @@ static const PtxModule *read_module(Arena *arena, const OpenRequest *request, co
 
 int open_read_kernel(Arena *arena, const OpenRequest *request, bool module_only, OpenResult *out,
                      Diags *diags) {
-  *out = (OpenResult){.arena = arena, .path = request->path};
+  *out = (OpenResult){.arena = arena, .path = request->path, .made_here = request->made_here};
   say(request, "compiling");
   OpenRequest of_library = *request;
   OpenLibrary library;

@@ -2,6 +2,7 @@
 // waited for: events are looked at when a later launch comes by, and at the end of the program. So
 // a program that needs two kernels side by side goes on as it did.
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "driver/driver_launch.h"
 
@@ -14,6 +15,7 @@ typedef struct Timed {
 enum { PENDING = 4096, RELAXED = 2 };
 static Timed pending[PENDING];
 static unsigned oldest, end;
+static pid_t process;
 
 typedef int OfEvent(void *event);
 typedef int CreateEvent(void **event, unsigned flags);
@@ -50,8 +52,9 @@ static void take_times(void) {
   while (oldest != end && take_time(&pending[oldest % PENDING])) oldest++;
 }
 
+// A child that was forked has no context; and no launch of another thread is waited for.
 static void at_end(void) {
-  pthread_mutex_lock(&driver_mutex);
+  if (getpid() != process || pthread_mutex_trylock(&driver_mutex) != 0) return;
   for (; oldest != end; oldest++) take_time(&pending[oldest % PENDING]);
   pthread_mutex_unlock(&driver_mutex);
 }
@@ -68,6 +71,7 @@ static bool begin(void) {
   if (real.query && real.destroy && real.record && real.elapsed)
     real.create = (CreateEvent *)driver_real("cuEventCreate");
   // In front of what the driver itself does at the end: later ones are run first.
+  process = getpid();
   if (real.create) atexit(at_end);
   return real.create != NULL;
 }

@@ -581,6 +581,14 @@ START_TEST(test_a_capsule_holds_one_launch) {
 }
 END_TEST
 
+START_TEST(test_a_capsule_says_its_program) {
+  if (!cli_has_program()) return;
+  own_open("tests/data/record/add.capsule");
+  own_keys("O");
+  ck_assert_msg(own_shows("./add add.ptx graph3 launched these kernels"), "%s", own_shown());
+}
+END_TEST
+
 START_TEST(test_no_launches_without_a_program) {
   if (!cli_has_program()) return;
   own_open(K01);
@@ -673,6 +681,7 @@ Suite *suite_own_view(void) {
   tcase_add_test(tcase, test_every_size_and_pane);
   tcase_add_test(tcase, test_launches_are_listed);
   tcase_add_test(tcase, test_a_capsule_holds_one_launch);
+  tcase_add_test(tcase, test_a_capsule_says_its_program);
   tcase_add_test(tcase, test_no_launches_without_a_program);
   tcase_add_test(tcase, test_a_launch_is_chosen);
   tcase_add_test(tcase, test_documents_that_nobody_wrote);

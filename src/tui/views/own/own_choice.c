@@ -92,9 +92,15 @@ static void draw_launch(Canvas *canvas, Rect row, const OpenedLaunch *l) {
              l->note ? STYLE_DIM : STYLE_ACCENT, l->title);
 }
 
+// The source that was run, or the command that a capsule is of.
+static const char *launcher(const OwnWork *work) {
+  const char *program = work->opened->program;
+  return program && !opened_run_has(work->run, "--main") ? program : file_name(work);
+}
+
 static void draw_launches_head(Canvas *canvas, Rect in, const OwnWork *work) {
   canvas_printf(canvas, in, 0, 1, STYLE_TITLE,
-                "%s launched these kernels; choose one and press Enter", file_name(work));
+                "%s launched these kernels; choose one and press Enter", launcher(work));
   canvas_printf(canvas, in, 2, 0, STYLE_LABEL, "%*s", TIMES_END, "times");
   canvas_text(canvas, in, 2, GRID_AT, STYLE_LABEL, "grid");
   canvas_text(canvas, in, 2, BLOCK_AT, STYLE_LABEL, "block");

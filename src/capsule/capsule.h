@@ -31,7 +31,8 @@ enum {
   CAPSULE_PART_CUBIN = 4,
   CAPSULE_PART_MEMORY = 5,
   CAPSULE_PART_MAP = 6,
-  CAPSULE_PART_TRAITS = 7,  // where a launch has any
+  CAPSULE_PART_TRAITS = 7,    // where a launch has any
+  CAPSULE_PART_LAUNCHES = 8,  // of the whole program, added when it has ended
 };
 
 enum { CAPSULE_COOPERATIVE = 1 };  // a bit of the traits
@@ -79,6 +80,16 @@ typedef struct CapsuleParam {
   uint64_t offset, bytes;
 } CapsuleParam;
 
+// A way in which the program launched a kernel, and how often.
+typedef struct CapsuleLaunch {
+  const char *kernel;                 // in the machine code
+  const char *note;                   // why it was not run; NULL
+  int grid[3], block[3], cluster[3];  // cluster 0: as the kernel says
+  uint64_t smem, times;
+  uint64_t first;        // the number of the first of them among the launches of this kernel
+  uint64_t timed, nano;  // how many were timed, and how long these took together
+} CapsuleLaunch;
+
 typedef struct CapsuleText {
   const unsigned char *at;  // NULL: none
   size_t n;
@@ -102,6 +113,8 @@ typedef struct Capsule {
   int n_memory;
   CapsuleMap *maps;
   int n_maps;
+  const CapsuleLaunch *launches;  // of the program; none in a capsule of a program that still runs
+  int n_launches;
 } Capsule;
 
 bool capsule_is(const void *bytes, size_t n);  // whether it begins as one

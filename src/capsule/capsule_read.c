@@ -6,7 +6,8 @@
 #include "base/str.h"
 #include "capsule/capsule.h"
 
-enum { HEADER_BYTES = 32, ROW_BYTES = 24, RUN_BYTES = 20 };
+// LAUNCH_BYTES: of a launch in the list, with empty texts.
+enum { HEADER_BYTES = 32, ROW_BYTES = 24, RUN_BYTES = 20, LAUNCH_BYTES = 84 };
 
 // The rest of a part. A number that is not there is 0, and `short_of` says so at the end.
 typedef struct Cursor {
@@ -156,6 +157,31 @@ static bool read_map(Reader *r, Cursor *c) {
          refuse(r, "a tensor map is not one that a driver encodes");
 }
 
+static bool read_launches(Reader *r, Cursor *c) {
+  const uint32_t n = take_u32(c);
+  if (n > (uint64_t)(c->end - c->at) / LAUNCH_BYTES) c->short_of = true;
+  if (c->short_of) return true;
+  CapsuleLaunch *list = ARENA_ARRAY(r->arena, CapsuleLaunch, n + 1);
+  for (uint32_t i = 0; i < n; i++) {
+    CapsuleLaunch *l = &list[i];
+    l->kernel = take_text(r->arena, c);
+    const char *note = take_text(r->arena, c);
+    l->note = *note ? note : NULL;
+    const bool extents = take_extents(c, l->grid, 1) && take_extents(c, l->block, 1) &&
+                         take_extents(c, l->cluster, 0);
+    uint64_t *const numbers[] = {&l->smem, &l->times, &l->first, &l->timed, &l->nano};
+    for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
+      *numbers[k] = take_u64(c);
+      if (*numbers[k] > INT64_MAX) c->short_of = true;
+    }
+    if (!c->short_of && (!extents || l->smem > INT_MAX || l->times == 0 || l->timed > l->times))
+      return refuse(r, "a launch in its list is not legal");
+  }
+  r->capsule->launches = list;
+  r->capsule->n_launches = c->short_of ? 0 : (int)n;
+  return true;
+}
+
 static bool read_text(Cursor *c, CapsuleText *out) {
   *out = (CapsuleText){c->at, (size_t)(c->end - c->at)};
   c->at = c->end;
@@ -179,6 +205,8 @@ static bool read_part(Reader *r, uint32_t kind, Cursor *c) {
     case CAPSULE_PART_TRAITS:
       r->capsule->cooperative = take_u32(c) & CAPSULE_COOPERATIVE;
       return true;
+    case CAPSULE_PART_LAUNCHES:
+      return read_launches(r, c);
     default:
       c->at = c->end;
       return true;

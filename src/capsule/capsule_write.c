@@ -67,15 +67,19 @@ static void begin(Writer *w, uint32_t kind) {
 
 // ---- parts --------------------------------------------------------------------------------------
 
+static void put_extents(Writer *w, const int grid[3], const int block[3], const int cluster[3]) {
+  const int *const extents[] = {grid, block, cluster};
+  for (int i = 0; i < 3; i++)
+    for (int d = 0; d < 3; d++) put_u32(w, (uint32_t)extents[i][d]);
+}
+
 static void put_launch(Writer *w, const Capsule *c) {
   begin(w, CAPSULE_PART_LAUNCH);
   put_text(w, c->kernel);
   put_text(w, c->program);
   put_text(w, c->device);
   put_text(w, c->blocks);
-  const int *const extents[] = {c->grid, c->block, c->cluster};
-  for (int i = 0; i < 3; i++)
-    for (int d = 0; d < 3; d++) put_u32(w, (uint32_t)extents[i][d]);
+  put_extents(w, c->grid, c->block, c->cluster);
   put_u64(w, c->smem);
   put_u64(w, c->number);
   put_u32(w, c->ended);
@@ -118,6 +122,19 @@ static void put_traits(Writer *w, const Capsule *c) {
   if (!c->cooperative) return;
   begin(w, CAPSULE_PART_TRAITS);
   put_u32(w, CAPSULE_COOPERATIVE);
+}
+
+static void put_launches(Writer *w, const Capsule *c) {
+  if (c->n_launches == 0) return;
+  begin(w, CAPSULE_PART_LAUNCHES);
+  put_u32(w, (uint32_t)c->n_launches);
+  for (const CapsuleLaunch *l = c->launches; l < c->launches + c->n_launches; l++) {
+    put_text(w, l->kernel);
+    put_text(w, l->note);
+    put_extents(w, l->grid, l->block, l->cluster);
+    const uint64_t numbers[] = {l->smem, l->times, l->first, l->timed, l->nano};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) put_u64(w, numbers[i]);
+  }
 }
 
 static void put_whole(Writer *w, uint32_t kind, CapsuleText text) {
@@ -174,6 +191,7 @@ bool capsule_write(Arena *arena, const Capsule *c, CapsulePut *put, void *self) 
   put_whole(&w, CAPSULE_PART_CUBIN, c->cubin);
   for (int i = 0; i < c->n_memory; i++) put_memory(&w, &c->memory[i]);
   for (int i = 0; i < c->n_maps; i++) put_map(&w, &c->maps[i]);
+  put_launches(&w, c);
   sum_parts(&w);
   const CapsuleText head = make_head(&w);
   if (!put(self, head.at, head.n)) return false;

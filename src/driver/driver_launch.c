@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/str.h"
 #include "driver/driver_launch.h"
 #include "driver/entry.h"
@@ -17,6 +16,7 @@ typedef struct Call {
   void *stream, **params, **extra;
   DriverResult (*run)(void *self);  // asks the real driver
   void *self;
+  bool (*prepare)(void *self);  // of a node of a graph: does what comes before the wanted launch
 } Call;
 
 // ---- parameters ---------------------------------------------------------------------------------
@@ -76,6 +76,11 @@ static bool take_params(DriverRun *run, const Call *call) {
   return call->params || !call->extra || take_extra(run, call->extra);
 }
 
+#define GRAPH_WHOLE                                                                              \
+  "the launch is part of a CUDA graph that cannot be launched in parts: it has nodes that are "  \
+  "neither kernels, copies nor fills, or its parameters were changed later. Record the program " \
+  "without graphs, or by --cpu"
+
 // ---- the launch ---------------------------------------------------------------------------------
 
 static void note(SeenRow *row, const char *text) {
@@ -97,10 +102,7 @@ static DriverResult run_on_cpu(DriverRun *run, SeenRow *row, bool wanted) {
 }
 
 static DriverResult run_it(DriverRun *run, SeenRow *row, bool wanted) {
-  const double started = clock_seconds();
-  const DriverResult result = run->run ? run->run(run->self) : run_on_cpu(run, row, wanted);
-  if (row && !run->run) row->ms += (clock_seconds() - started) * 1e3;
-  return result;
+  return run->run ? run->run(run->self) : run_on_cpu(run, row, wanted);
 }
 
 static bool is_wanted(DriverRun *run, SeenTable *seen) {
@@ -112,7 +114,9 @@ static bool is_wanted(DriverRun *run, SeenTable *seen) {
   // PyTorch's own kernels stand in front of a Triton kernel.
   if (!settings->kernel && !run->run && !f->kernel) return false;
   if (f->matches == NAME_DIFFERS) return false;
-  run->number = seen ? __atomic_fetch_add(&seen->matched, 1, __ATOMIC_RELAXED) : 0;
+  static uint64_t own;  // of this process alone
+  const uint64_t all = seen ? __atomic_fetch_add(&seen->matched, 1, __ATOMIC_RELAXED) : 0;
+  run->number = settings->each_process ? own++ : all;
   return settings->capsule && seen && run->number == (uint64_t)settings->launch;
 }
 
@@ -138,7 +142,7 @@ static DriverResult launch(const Call *call) {
   if (seen) seen->launches++;
   if (!run.run) driver_find_kernel(run.function);
   const bool wanted = is_wanted(&run, seen);
-  if (!wanted && run.run) return run.run(run.self);
+  if (!wanted && run.run) return call->prepare ? run.run(run.self) : driver_time_launch(&run, row);
   if (wanted) driver_find_kernel(run.function);
   if (row) row->has_ptx = run.function->module->image.ptx != NULL;
   run.left = false;
@@ -147,7 +151,9 @@ static DriverResult launch(const Call *call) {
   run.param_bytes = 0;
   memset(run.params, 0, sizeof run.params);
   if (!take_params(&run, call)) return run.run ? run.run(run.self) : DRIVER_INVALID_VALUE;
-  Kept *kept = wanted ? keep_before(&run) : NULL;
+  const bool reached = wanted && (!call->prepare || call->prepare(call->self));
+  if (wanted && !reached) keep_fails(GRAPH_WHOLE);
+  Kept *kept = reached ? keep_before(&run) : NULL;
   const DriverResult result = run_it(&run, row, wanted);
   if (kept) keep_after(kept, &run, result == DRIVER_OK && !run.left);
   return result;
@@ -193,9 +199,32 @@ static DriverResult keep_for_graph(const Call *call) {
   return DRIVER_OK;
 }
 
+DriverResult driver_launch_node(const GpuGraphKernel *kernel) {
+  const CuKernelNode *node = &kernel->node;
+  Call call = {.function = node->function ? node->function : node->kernel,
+               .smem = node->smem,
+               .cooperative = kernel->cooperative,
+               .stream = kernel->stream,
+               .params = node->params,
+               .extra = node->extra,
+               .run = kernel->run,
+               .self = kernel->self,
+               .prepare = kernel->prepare};
+  memcpy(call.grid, node->grid, sizeof call.grid);
+  memcpy(call.block, node->block, sizeof call.block);
+  memcpy(call.cluster, kernel->cluster, sizeof call.cluster);
+  return launch(&call);
+}
+
+// A node that a graph gets is no launch yet.
+static DriverResult launch_or_keep(const Call *call) {
+  if (call->run) return gpu_graph_captures(call->stream) ? call->run(call->self) : launch(call);
+  return graph_is_open(call->stream) ? keep_for_graph(call) : launch(call);
+}
+
 static int launch_locked(const Call *call) {
   pthread_mutex_lock(&driver_mutex);
-  const DriverResult result = graph_is_open(call->stream) ? keep_for_graph(call) : launch(call);
+  const DriverResult result = launch_or_keep(call);
   pthread_mutex_unlock(&driver_mutex);
   return result;
 }
@@ -230,7 +259,9 @@ static DriverResult ask_real(void *self) {
 }
 
 static int launch_as(const char *name, Call call, const CuLaunchConfig *config) {
+  enum { STREAM_OF_THREAD = 2 };
   RealCall real = {name, &call, config};
+  if (!call.stream && strstr(name, "_ptsz")) call.stream = (void *)STREAM_OF_THREAD;
   if (driver_forwards()) {
     call.run = ask_real;
     call.self = &real;

@@ -25,6 +25,9 @@ SeenTable *driver_seen(void);
 SeenRow *driver_seen_row(const DriverRun *run);
 bool driver_name_matches(const char *glob, const char *name);
 
+// driver_time.c: asks the real driver to launch, and times the GPU where the command wants it.
+DriverResult driver_time_launch(const DriverRun *run, SeenRow *row);
+
 // reach.c: memory of the device, real or ours.
 typedef struct Reached {
   uint64_t address;
@@ -44,6 +47,7 @@ bool reach_variable(const DriverRun *run, const char *name, uint64_t *address);
 typedef struct Kept Kept;
 Kept *keep_before(const DriverRun *run);
 void keep_after(Kept *kept, const DriverRun *run, bool ended);
+void keep_fails(const char *why);  // the first reason is told
 
 // module.c
 void *driver_read_file(Arena *arena, const char *path, size_t *bytes);  // NULL

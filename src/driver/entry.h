@@ -4,6 +4,8 @@
 
 #define ENTRY(where, name, parameters) int drv_##name parameters;
 #define ALIAS(where, name, same)
+#define REAL(name, parameters) int real_##name parameters;
 #include "driver/entry.def"
 #undef ENTRY
 #undef ALIAS
+#undef REAL

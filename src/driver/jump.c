@@ -46,7 +46,7 @@ __asm__(
     ".hidden driver_refuse_jump\n.globl driver_refuse_jump\n" REFUSE);
 #undef NAME
 
-typedef enum Where { CPU, BOTH } Where;
+typedef enum Where { CPU, BOTH, GPU } Where;
 typedef struct Entry {
   const char *name;
   void *function;
@@ -55,9 +55,11 @@ typedef struct Entry {
 static const Entry entries[] = {
 #define ENTRY(where, name, parameters) {#name, (void *)drv_##name, where},
 #define ALIAS(where, name, same) {#name, (void *)drv_##same, where},
+#define REAL(name, parameters) {#name, (void *)real_##name, GPU},
 #include "driver/entry.def"
 #undef ENTRY
 #undef ALIAS
+#undef REAL
 };
 
 int driver_refuse(int slot) {
@@ -80,7 +82,8 @@ static int slot_of(const char *name) {
 
 static const Entry *entry_of(const char *name) {
   for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++)
-    if (str_equal(entries[i].name, name) && (entries[i].where == BOTH || !real_library))
+    if (str_equal(entries[i].name, name) &&
+        (entries[i].where == BOTH || entries[i].where == (real_library ? GPU : CPU)))
       return &entries[i];
   return NULL;
 }
@@ -145,6 +148,15 @@ static int find_own(const char *name, void **function, int version, int *status)
   return *function ? DRIVER_OK : DRIVER_NOT_FOUND;
 }
 
+// Plain names that mean another function since CUDA 12 (cuda.h).
+static const struct {
+  const char *name, *whole;
+} since_12[] = {{"cuGetProcAddress", "cuGetProcAddress_v2"},
+                {"cuGraphInstantiate", "cuGraphInstantiateWithFlags"},
+                {"cuGraphExecUpdate", "cuGraphExecUpdate_v2"},
+                {"cuGraphExecKernelNodeSetParams", "cuGraphExecKernelNodeSetParams_v2"},
+                {"cuStreamBeginCapture", "cuStreamBeginCapture_v2"}};
+
 // With a real driver its answer counts, and its function is called by the one that stands here for
 // it; "_ptsz" where the flags ask for the default stream of the thread.
 static int find_real(const char *name, void **function, int version, uint64_t flags, int *status) {
@@ -161,8 +173,8 @@ static int find_real(const char *name, void **function, int version, uint64_t fl
   snprintf(whole, sizeof whole, "%s%s", name, flags & PER_THREAD ? "_ptsz" : "");
   const Entry *entry = entry_of(whole);
   if (!entry) entry = entry_of(name);
-  if (str_equal(name, "cuGetProcAddress") && version >= 12000)
-    entry = entry_of("cuGetProcAddress_v2");
+  for (size_t i = 0; i < sizeof since_12 / sizeof since_12[0] && version >= 12000; i++)
+    if (str_equal(name, since_12[i].name)) entry = entry_of(since_12[i].whole);
   if (entry) *function = entry->function;
   return result;
 }

@@ -16,7 +16,7 @@
 // More than this in all allocations together: only what the chosen blocks touch is kept.
 #define KEPT_WHOLE_MAX ((size_t)48 << 20)
 
-static void fail(const char *why) {
+void keep_fails(const char *why) {
   SeenTable *seen = driver_seen();
   if (seen && !seen->failed[0]) snprintf(seen->failed, sizeof seen->failed, "%s", why);
 }
@@ -27,7 +27,7 @@ static bool keeps_all(const Kept *kept, const DriverRun *run, const char *blocks
 
 Kept *keep_before(const DriverRun *run) {
   if (!reach_wait(run)) {
-    fail("the launch is captured into a CUDA graph, and memory cannot be read meanwhile");
+    keep_fails("a CUDA graph is being captured, and memory cannot be read meanwhile");
     return NULL;
   }
   Arena *arena = arena_new("capsule");
@@ -37,7 +37,7 @@ Kept *keep_before(const DriverRun *run) {
   const char *blocks = driver_settings()->blocks;
   if (!kept->fault && !keeps_all(kept, run, blocks)) kept_touch(kept, run, blocks);
   if (!kept->fault) return kept;
-  fail(kept->fault);
+  keep_fails(kept->fault);
   arena_free(arena);
   return NULL;
 }
@@ -77,7 +77,7 @@ static bool write_file(Arena *arena, const Capsule *capsule, const char *path) {
   if (ok) ok = rename(unfinished, path) == 0;
   const int why = errno;
   if (!ok) unlink(unfinished);
-  if (!ok) fail(arena_printf(arena, "%s cannot be written: %s", path, strerror(why)));
+  if (!ok) keep_fails(arena_printf(arena, "%s cannot be written: %s", path, strerror(why)));
   return ok;
 }
 
@@ -118,6 +118,11 @@ static void fill_launch(const Kept *kept, const DriverRun *run, bool ended, Caps
   memcpy(out->cluster, run->at.cluster, sizeof out->cluster);
 }
 
+static void tell_written(SeenTable *seen) {
+  const uint32_t at = __atomic_fetch_add(&seen->written, 1, __ATOMIC_RELAXED);
+  if (at < SEEN_WRITERS) seen->writer[at] = (int32_t)getpid();
+}
+
 void keep_after(Kept *kept, const DriverRun *run, bool ended) {
   const DriverSettings *settings = driver_settings();
   Capsule capsule;
@@ -128,6 +133,6 @@ void keep_after(Kept *kept, const DriverRun *run, bool ended) {
   kept_runs(kept, settings->no_data, ended, &capsule);
   const char *path = path_of(kept->arena, settings->capsule);
   SeenTable *seen = driver_seen();
-  if (write_file(kept->arena, &capsule, path) && seen) seen->written++;
+  if (write_file(kept->arena, &capsule, path) && seen) tell_written(seen);
   arena_free(kept->arena);
 }

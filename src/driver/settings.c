@@ -42,6 +42,8 @@ static void take_line(DriverSettings *to, const char *key, const char *value) {
   if (str_equal(key, "seconds")) to->seconds = strtoll(value, NULL, 10);
   if (str_equal(key, "no-data")) to->no_data = true;
   if (str_equal(key, "skips")) to->skips = true;
+  if (str_equal(key, "times")) to->times = true;
+  if (str_equal(key, "each-process")) to->each_process = true;
   const int most = (int)(sizeof to->attributes / sizeof to->attributes[0]);
   if (!str_equal(key, "attribute") || to->n_attributes == most) return;
   char *end = NULL;

@@ -9,6 +9,8 @@
 //   driver_copy.c      copies and fills
 //   image.c            machine code and PTX out of what a program loads
 //   module.c           modules, libraries, functions, variables
+//   gpu_graph.c        CUDA graphs in front of a real driver; graph.c: without one
+//   driver_time.c      how long a real GPU was at each launch
 //   driver_launch.c    a launch: seen, kept where it is the wanted one, run
 //   keep.c             the capsule of a launch
 //   runtime.c          the functions of NVIDIA's runtime, on top of these
@@ -62,6 +64,8 @@ typedef struct DriverSettings {
   long long seconds;    // of launches in front of the recorded one, of itself, of those behind it;
                         // 0: no limit
   bool no_data, skips;  // skips: no launch is run
+  bool times;           // the real GPU is timed at each launch
+  bool each_process;    // each process has a capsule of its own: launches are counted in each
   struct {
     int id, value;
   } attributes[256];

@@ -149,13 +149,15 @@ static const char *read_sum(const char *at, McRead *out) {
   return *at == ']' ? at + 1 : NULL;
 }
 
-// c[0x0][0x210], c[0x3][R4+0x10], c[0x2][UR4].
+// c[0x0][0x210], c[0x3][R4+0x10], c[0x2][UR4]; of halves c[0x0] [0x1a0].H0_H0.
 static const char *read_constant(const char *at, McRead *out) {
   char *end;
   out->bank = (int)(strtoul(at + 2, &end, 16) & 31);
-  if (end[0] != ']' || end[1] != '[') return NULL;
+  if (*end != ']') return NULL;
+  const char *place = skip(end + 1);
+  if (*place != '[') return NULL;
   out->kind = MC_CONSTANT;
-  return read_sum(end + 2, out);
+  return read_sum(place + 1, out);
 }
 
 static const char *read_word(Arena *arena, const char *at, McRead *out) {

@@ -52,5 +52,6 @@ static inline unsigned capsule_touch(const Capsule *c) {
   for (int i = 0; i < c->n_params; i++)
     for (uint64_t b = 0; b < c->param[i].bytes; b++) sum += c->params.at[c->param[i].offset + b];
   for (int i = 0; i < c->n_maps; i++) sum += (unsigned)c->maps[i].box.rank + c->maps[i].bytes[127];
+  for (int i = 0; i < c->n_launches; i++) sum += (unsigned)strlen(c->launches[i].kernel);
   return sum;
 }

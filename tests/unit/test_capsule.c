@@ -32,6 +32,9 @@ static Capsule a_capsule(void) {
       {CAPSULE_CONSTANT, "weights", 0x7f0000020000, 8, whole, NULL, 1, 0}};
   static CapsuleMap maps[] = {
       {.bytes = {1, 2, 3}, .address = 0x7f0000000000, .text = "shape=64x64,box=64x8,type=f16"}};
+  static const CapsuleLaunch launches[] = {
+      {.kernel = "_Z3addPf", .grid = {4, 2, 1}, .block = {256, 1, 1}, .smem = 1024, .times = 9},
+      {"k", "its PTX was not found", {1, 1, 1}, {32, 1, 1}, {2, 1, 1}, 0, 3, 2, 3, 7500}};
   static const CapsuleParam params[] = {{0, 8}, {8, 4}};
   return (Capsule){.kernel = "_Z3addPf",
                    .program = "./add 5",
@@ -49,7 +52,9 @@ static Capsule a_capsule(void) {
                    .memory = memory,
                    .n_memory = 3,
                    .maps = maps,
-                   .n_maps = 1};
+                   .n_maps = 1,
+                   .launches = launches,
+                   .n_launches = 2};
 }
 
 static Str written;
@@ -97,6 +102,13 @@ START_TEST(test_read_back_as_written) {
   ck_assert_int_eq(c->n_maps, 1);
   ck_assert_int_eq((int)c->maps[0].box.box[1], 8);
   ck_assert_uint_eq(capsule_memory_bytes(c), BEFORE + 192 + 64 + 8);
+  ck_assert_int_eq(c->n_launches, 2);
+  ck_assert_ptr_null(c->launches[0].note);
+  ck_assert_uint_eq(c->launches[0].times, 9);
+  ck_assert_str_eq(c->launches[1].note, "its PTX was not found");
+  ck_assert_int_eq(c->launches[1].cluster[0], 2);
+  ck_assert_uint_eq(c->launches[1].first, 2);
+  ck_assert_uint_eq(c->launches[1].nano, 7500);
 }
 END_TEST
 
@@ -174,6 +186,27 @@ START_TEST(test_content_of_no_kind_is_refused) {
 }
 END_TEST
 
+// A list that says of more launches, or of other ones, than its bytes can hold.
+START_TEST(test_launches_that_are_none_are_refused) {
+  const char *why;
+  CapsuleLaunch launch = {.kernel = "k", .grid = {1, 1, 1}, .block = {1, 1, 1}, .times = 1};
+  Capsule capsule = a_capsule();
+  capsule.launches = &launch, capsule.n_launches = 1;
+  for (int wrong = 0; wrong < 5; wrong++) {
+    Str out = str_new(arena);
+    CapsuleLaunch of = launch;
+    if (wrong == 1) of.grid[1] = 0;
+    if (wrong == 2) of.times = 0;
+    if (wrong == 3) of.timed = 2;
+    if (wrong == 4) of.first = (uint64_t)INT64_MAX + 1;
+    capsule.launches = &of;
+    ck_assert(capsule_write(arena, &capsule, collect, &out));
+    const bool is_read = read_bytes(arena, out.text, out.length, &why) != NULL;
+    ck_assert_msg(is_read == (wrong == 0), "%d: %s", wrong, why);
+  }
+}
+END_TEST
+
 // One byte changed: a check sum differs, wherever it stands.
 START_TEST(test_any_changed_byte_is_refused) {
   for (size_t at = 0; at < written.length; at++) {
@@ -227,6 +260,7 @@ Suite *suite_capsule(void) {
   tcase_add_test(tc, test_newer_version_is_refused);
   tcase_add_test(tc, test_a_table_ends_within_the_bytes);
   tcase_add_test(tc, test_content_of_no_kind_is_refused);
+  tcase_add_test(tc, test_launches_that_are_none_are_refused);
   tcase_add_test(tc, test_any_changed_byte_is_refused);
   tcase_add_test(tc, test_mutants_are_read_or_refused);
   suite_add_tcase(suite, tc);

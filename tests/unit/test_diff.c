@@ -38,6 +38,7 @@ static const struct {
     {"diff fp32/naive,M=64,N=64,K=64 fp32/naive,M=128,N=64,K=64", 2, "different problems"},
     {"diff fp32/naive,M=64,N=64,K=64 fp32/naive,M=64,N=64,KK=64", 2, "KK"},
     {"diff a.capsule b.capsule", 2, "a.capsule"},
+    {"diff tests/data/record/add.capsule tests/data/record/add.capsule", 0, "registers"},
     {"diff fp32/naive", 2, "two states, sources, cubins or capsules"},
     {"diff a b --json --markdown", 2, "exclude each other"},
 };

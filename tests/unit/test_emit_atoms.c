@@ -274,7 +274,8 @@ START_TEST(every_mma_wrapper_compiles) {
             scaled = cuda_batch_new(arena);
   for (int i = 0; i < atom_count; i++) {
     Atom atom = atom_table[i];
-    for (int f16_sums = 0; f16_sums <= atom.f16_acc && atom_is_of_warp(&atom); f16_sums++) {
+    const bool is_written = atom_is_of_warp(&atom) && !atom.sparse;
+    for (int f16_sums = 0; f16_sums <= atom.f16_acc && is_written; f16_sums++) {
       if (f16_sums) {
         atom.acc = "f16";
         atom.acc_bits = 16;

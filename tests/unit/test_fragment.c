@@ -129,6 +129,20 @@ static Place d_wgmma(int lane, int i) {
                  8 * (i / 4) + in_group(lane) * 2 + i % 2};
 }
 
+// sparse mma.m16n8k32 with .f16 and .bf16, m16n8k16 with .tf32, m16n8k64 with 8-bit types: B. A is
+// stored as that of a half of the depth.
+static Place b_sp_m16n8k32_f16(int lane, int i) {
+  const int row = in_group(lane) * 2 + (i & 1);
+  return (Place){i < 2 ? row : i < 4 ? row + 8 : i < 6 ? row + 16 : row + 24, group(lane)};
+}
+static Place b_sp_m16n8k16_tf32(int lane, int i) {
+  return (Place){in_group(lane) + i * 4, group(lane)};
+}
+static Place b_sp_m16n8k64_s8(int lane, int i) {
+  const int row = in_group(lane) * 4 + (i & 3);
+  return (Place){i < 4 ? row : i < 8 ? row + 16 : i < 12 ? row + 32 : row + 48, group(lane)};
+}
+
 // tcgen05.ld.32x32b: a row is a lane of tensor memory, a column its register.
 static Place d_tcgen05(int lane, int i) { return (Place){lane, i}; }
 
@@ -200,6 +214,31 @@ static const Layout layouts[] = {
     {"wgmma.m64n64k32.e5m2", ATOM_C, 64, 64, 32, 32, d_wgmma},
     {"wgmma.m64n96k32.s8", ATOM_A, 64, 32, 16, 4, a_wgmma_k32},
     {"wgmma.m64n96k32.s8", ATOM_C, 64, 96, 48, 48, d_wgmma},
+    {"sp.m16n8k16.f16", ATOM_A, 16, 8, 4, 2, a_m16n8k8_f16},
+    {"sp.m16n8k16.f16", ATOM_B, 16, 8, 4, 2, b_m16n8k16_f16},
+    {"sp.m16n8k16.f16.f16", ATOM_C, 16, 8, 4, 2, c_m16n8},
+    {"sp.m16n8k32.f16", ATOM_A, 16, 16, 8, 4, a_m16n8k16_f16},
+    {"sp.m16n8k32.f16", ATOM_B, 32, 8, 8, 4, b_sp_m16n8k32_f16},
+    {"sp.m16n8k16.bf16", ATOM_A, 16, 8, 4, 2, a_m16n8k8_f16},
+    {"sp.m16n8k32.bf16", ATOM_B, 32, 8, 8, 4, b_sp_m16n8k32_f16},
+    {"sp.m16n8k8.tf32", ATOM_A, 16, 4, 2, 2, a_m16n8k4_tf32},
+    {"sp.m16n8k8.tf32", ATOM_B, 8, 8, 2, 2, b_m16n8k8_tf32},
+    {"sp.m16n8k16.tf32", ATOM_A, 16, 8, 4, 4, a_m16n8k8_tf32},
+    {"sp.m16n8k16.tf32", ATOM_B, 16, 8, 4, 4, b_sp_m16n8k16_tf32},
+    {"sp.m16n8k32.s8", ATOM_A, 16, 16, 8, 2, a_m16n8k16_s8},
+    {"sp.m16n8k32.s8", ATOM_B, 32, 8, 8, 2, b_m16n8k32_s8},
+    {"sp.m16n8k64.s8", ATOM_A, 16, 32, 16, 4, a_m16n8k32_s8},
+    {"sp.m16n8k64.s8", ATOM_B, 64, 8, 16, 4, b_sp_m16n8k64_s8},
+    {"sp.m16n8k64.s8", ATOM_C, 16, 8, 4, 4, c_m16n8},
+    {"sp.m16n8k64.e4m3", ATOM_A, 16, 32, 16, 4, a_m16n8k32_s8},
+    {"sp.m16n8k64.e5m2", ATOM_B, 64, 8, 16, 4, b_sp_m16n8k64_s8},
+    {"wgmma.sp.m64n256k32.f16", ATOM_A, 64, 16, 8, 4, a_wgmma_k16},
+    {"wgmma.sp.m64n256k32.f16.f16", ATOM_C, 64, 256, 128, 64, d_wgmma},
+    {"wgmma.sp.m64n24k32.bf16", ATOM_C, 64, 24, 12, 12, d_wgmma},
+    {"wgmma.sp.m64n128k16.tf32", ATOM_A, 64, 8, 4, 4, a_wgmma_k8},
+    {"wgmma.sp.m64n64k64.e4m3", ATOM_A, 64, 32, 16, 4, a_wgmma_k32},
+    {"wgmma.sp.m64n64k64.e5m2", ATOM_C, 64, 64, 32, 32, d_wgmma},
+    {"wgmma.sp.m64n96k64.s8", ATOM_A, 64, 32, 16, 4, a_wgmma_k32},
     {"tcgen05.m128n256k16.f16", ATOM_C, 128, 256, 256, 256, d_tcgen05},
     {"tcgen05.m128n8k16.bf16", ATOM_C, 128, 8, 8, 8, d_tcgen05},
     {"tcgen05.m128n200k8.tf32", ATOM_C, 128, 200, 200, 200, d_tcgen05},
@@ -312,9 +351,60 @@ START_TEST(test_every_row_of_the_table_is_compared) {
     int compared = 0;
     for (int j = 0; j < N_LAYOUTS; j++) {
       Atom atom = parse(layouts[j].atom);
-      compared += (atom.lanes == row->lanes) && strcmp(strchr(atom.name, 'k'), tail) == 0;
+      compared += atom.lanes == row->lanes && atom.sparse == row->sparse &&
+                  strcmp(strchr(atom.name, 'k'), tail) == 0;
     }
     ck_assert_msg(compared > 0, "%s is not compared", row->name);
+  }
+}
+END_TEST
+
+// CUTLASS's ELayout_64x64, ELayout_64x32 and ELayout_64x16: thread (2, 2, 8, 4) and value to
+// m + 64 · k. Thread and value are of the metadata of 8-, 16- and 32-bit elements of wgmma.
+static const struct {
+  const char *atom, *of_warp;
+  int thread[4], chunk, n[2], step[2];
+} e_layouts[] = {
+    {"wgmma.sp.m64n256k64.e4m3", "sp.m16n8k64.e4m3", {8, 2048, 1, 16}, 4, {32, 1}, {64, 0}},
+    {"wgmma.sp.m64n256k32.f16", "sp.m16n8k32.f16", {1024, 0, 1, 16}, 4, {16, 2}, {64, 8}},
+    {"wgmma.sp.m64n256k16.tf32", "sp.m16n8k16.tf32", {512, 0, 1, 16}, 2, {8, 2}, {64, 8}},
+};
+
+START_TEST(test_metadata_lie_as_cutlass_has_them) {
+  const Atom atom = parse(e_layouts[_i].atom), of_warp = parse(e_layouts[_i].of_warp);
+  const int *t = e_layouts[_i].thread, *n = e_layouts[_i].n, *step = e_layouts[_i].step;
+  const int chunk = e_layouts[_i].chunk, per_half = n[0] / chunk;
+  for (int lane = 0; lane < 128; lane++)
+    for (int v = 0; v < n[0] * n[1]; v++) {
+      const int at = (lane & 1) * t[0] + (lane >> 1 & 1) * t[1] + (lane >> 2 & 7) * t[2] +
+                     (lane >> 5) * t[3] + v % n[0] * step[0] + v / n[0] * step[1];
+      const int nibble = v / n[0] * per_half + v % n[0] / chunk;
+      const FragmentElement got = fragment_element(&atom, ATOM_META, lane, nibble);
+      ck_assert_int_eq(got.row, at % 64);
+      ck_assert_int_eq(got.col, at / 64 / chunk);
+      if (lane >= 32) continue;
+      const FragmentElement own = fragment_element(&of_warp, ATOM_META, lane, nibble);
+      ck_assert(own.row == got.row && own.col == got.col);
+    }
+}
+END_TEST
+
+// Each element of metadata has a lane that supplies it, which is one of those of selector 0.
+START_TEST(test_metadata_come_from_the_first_lanes) {
+  for (int i = 0; i < atom_count; i++) {
+    const Atom *atom = &atom_table[i];
+    ck_assert_int_eq(atom_in_lanes(atom, ATOM_META), atom->sparse);
+    if (!atom->sparse) continue;
+    const FragmentMap map = fragment_map(atom, ATOM_META);
+    const int chunk = atom->bits == 32 ? 2 : 4, words = map.rows * map.cols / 8;
+    ck_assert_int_eq(map.cols * chunk, atom->k);
+    for (int row = 0; row < map.rows; row++)
+      for (int col = 0; col < map.cols; col++) {
+        const FragmentOwner owner = fragment_map_owner(&map, row, col);
+        const FragmentElement back = fragment_map_element(&map, owner.lane, owner.value);
+        ck_assert(back.row == row && back.col == col);
+        ck_assert_int_lt(owner.lane % 4, 4 * words / map.n_lanes);
+      }
   }
 }
 END_TEST
@@ -569,6 +659,8 @@ Suite *suite_fragment(void) {
   tcase_add_test(tc, test_units_are_bytes);
   tcase_add_loop_test(tc, test_maps_read_both_ways, 0, N_LAYOUTS);
   tcase_add_test(tc, test_every_row_of_the_table_is_compared);
+  tcase_add_loop_test(tc, test_metadata_lie_as_cutlass_has_them, 0, 3);
+  tcase_add_test(tc, test_metadata_come_from_the_first_lanes);
   tcase_add_test(tc, test_lane_0_of_a_of_m16n8k16);
   tcase_add_test(tc, test_the_map_is_a_sum_over_bits);
   tcase_add_loop_test(tc, test_rows_are_shared_by_their_lanes, 0, N_LAYOUTS);

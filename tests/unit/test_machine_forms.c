@@ -72,6 +72,7 @@ VALUE(at_most_9, lane < 9 ? lane : 9)
 VALUE(at_least_9, lane > 9 ? lane : 9)
 VALUE(unsigned_most, lane < 6 ? lane - 6 : 9 < lane - 6 ? lane - 6 : 9)
 VALUE(sum_at_most, lane + 4 < 20 ? lane + 4 : 20)
+VALUE(halves_of_block, 32u << 16 | 32u)  // 32 · 2^-24, twice
 VALUE(bits_set, (uint32_t)__builtin_popcount(lane * 0x55u))
 VALUE(highest, lane ? 31 - (uint32_t)__builtin_clz(lane) : 0xffffffff)
 VALUE(from_the_top, lane ? (uint32_t)__builtin_clz(lane) : 0xffffffff)
@@ -100,6 +101,7 @@ static const struct {
   uint32_t (*value)(uint32_t lane);
 } forms[] = {
     // 1 and 2 as two halves, as sm_80 and sm_86 spell it.
+    {"MOV R5, 0x3c003c00;HMUL2 R4, R5, c[0x0] [0x0].H0_H0;", halves_of_block},
     {"MOV R5, 0x3f800000;MOV R6, 0x40000000;F2FP.PACK_AB R4, R5, R6;", halves_of_numbers},
     {"MOV R5, 0x3f800000;MOV R6, 0x40000000;F2FP.BF16.PACK_AB R4, R5, R6;", bf16_of_numbers},
     // The largest and the least of lane - 10, 3 and lane, with a sign.

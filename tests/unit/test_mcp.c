@@ -86,6 +86,16 @@ static const struct {
     {CALL("check", "{\"state\":\"fp32/padded,BM=7\"}"), "\\\"verdict\\\":"},
     {CALL("solve", "{\"example\":\"tf32-b\"}"), "\\\"optimal\\\":true"},
     {CALL("solve", "{\"handle\":\"h1\",\"offset\":4}"), "\\\"part\\\":\\\""},
+    {CALL("solve", "{\"list\":true}"), "\\\"text\\\":\\\"tf32-a "},
+    {CALL("diff", "{\"args\":[\"fp32/naive\",\"fp32/padded\"]}"),
+     "{\\\"metric\\\":\\\"registers\\\",\\\"a\\\":{\\\"value\\\":46,\\\"unit\\\":"
+     "\\\"registers\\\""},
+    {CALL("open", "{\"args\":[\"tests/data/record/add.capsule\"],\"list\":true}"),
+     "\\\"times\\\":{\\\"value\\\":6,"},
+    {CALL("open",
+          "{\"args\":[\"tests/data/open/k01.ptx\"],\"launch\":\"grid=8x7,block=32x8\",\"arg\":"
+          "[\"mem:200000:zero\",\"mem:200000\",\"250\",\"200\"],\"predict\":true}"),
+     "\\\"lines\\\":[{"},
 };
 enum { N_LINES = sizeof LINES / sizeof LINES[0] };
 

@@ -535,7 +535,7 @@ static const char launches[] =
     "\"cluster\":[0,0,0],\"smem_bytes\":0,\"times\":4000,\"first\":0,\"note\":null},"
     "{\"kernel\":\"_Z9transposePf\",\"title\":\"transpose_naive\",\"grid\":[8,7,1],\"block\":[32,8,"
     "1],"
-    "\"cluster\":[2,1,1],\"smem_bytes\":98304,\"times\":2,\"first\":3,\"note\":null},"
+    "\"cluster\":[2,1,1],\"smem_bytes\":98304,\"times\":2,\"first\":3,\"note\":null,\"held\":true},"
     "{\"kernel\":\"k\",\"title\":\"void reduce<512, Op<…>, (Stage)2, false>\",\"grid\":[1024,16,4],"
     "\"block\":[1024,1,1],\"cluster\":[0,0,0],\"smem_bytes\":0,\"times\":1,\"first\":0,"
     "\"note\":\"its PTX was not found\"}]}\n";
@@ -566,11 +566,34 @@ START_TEST(test_launches_are_listed) {
 }
 END_TEST
 
+// Another launch than the one of a capsule is not there: the view says how to record it.
+START_TEST(test_a_capsule_holds_one_launch) {
+  if (!cli_has_program()) return;
+  take_with_launches();
+  OwnWork *work = own_work(own_session);
+  opened_run_set(work->run, (const char *const[]){"dir/k.capsule"}, 1);
+  own_keys("O Up Enter");
+  ck_assert_msg(own_shows("to open this launch: gemmview record --kernel _Z4turnPi --launch 0 --"),
+                "%s", own_shown());
+  ck_assert(own_chooses(work));
+  own_keys("Down Enter");
+  ck_assert(!own_chooses(work));
+}
+END_TEST
+
+START_TEST(test_a_capsule_says_its_program) {
+  if (!cli_has_program()) return;
+  own_open("tests/data/record/add.capsule");
+  own_keys("O");
+  ck_assert_msg(own_shows("./add add.ptx graph3 launched these kernels"), "%s", own_shown());
+}
+END_TEST
+
 START_TEST(test_no_launches_without_a_program) {
   if (!cli_has_program()) return;
   own_open(K01);
   own_keys("O");
-  ck_assert(own_shows("own FILE.cu --main records a program") &&
+  ck_assert(own_shows("own FILE.cu --main, or own FILE.capsule") &&
             !own_chooses(own_work(own_session)));
 }
 END_TEST
@@ -657,6 +680,8 @@ Suite *suite_own_view(void) {
   tcase_add_test(tcase, test_a_first_run_is_ended);
   tcase_add_test(tcase, test_every_size_and_pane);
   tcase_add_test(tcase, test_launches_are_listed);
+  tcase_add_test(tcase, test_a_capsule_holds_one_launch);
+  tcase_add_test(tcase, test_a_capsule_says_its_program);
   tcase_add_test(tcase, test_no_launches_without_a_program);
   tcase_add_test(tcase, test_a_launch_is_chosen);
   tcase_add_test(tcase, test_documents_that_nobody_wrote);

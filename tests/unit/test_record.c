@@ -7,70 +7,10 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "capsule/capsule.h"
-#include "cli/open/open_input.h"
-#include "cli/record/record_run.h"
-#include "cli_harness.h"
+#include "cli/open/launches/open_launches.h"
+#include "record_harness.h"
 
 Suite *suite_record(void);
-
-#define DATA "tests/data/record"
-
-static Arena *arena;
-static const char *folder;
-
-static void setup(void) {
-  arena = arena_new("test");
-  folder = arena_strdup(arena, "/tmp/gemmview-record-XXXXXX");
-  ck_assert_ptr_nonnull(mkdtemp((char *)(uintptr_t)folder));
-  setenv("XDG_STATE_HOME", folder, 1);
-}
-static void teardown(void) {
-  cli_shell(arena, arena_printf(arena, "rm -r %s", folder));
-  arena_free(arena);
-}
-
-static const char *in_folder(const char *name) {
-  return arena_printf(arena, "%s/%s", folder, name);
-}
-
-// False, with the reason on stderr, where there is no such compiler.
-static bool have(const char *compiler, const char *what) {
-  const CliRun run = cli_shell(arena, arena_printf(arena, "command -v %s", compiler));
-  if (run.status != 0) fprintf(stderr, "record: no %s here: %s is left out\n", compiler, what);
-  return cli_has_program() && run.status == 0;
-}
-
-static void compile(const char *command) {
-  const CliRun run = cli_shell(arena, command);
-  ck_assert_msg(run.status == 0, "%s\n%s", command, run.err);
-}
-
-static const char *driver_program(void) {
-  const char *program = in_folder("add");
-  compile(arena_printf(arena, "cc -O1 -o %s " DATA "/driver_add.c -ldl", program));
-  return program;
-}
-
-static CliRun record(const char *options, const char *program) {
-  return cli_run(arena, arena_printf(arena, "record %s -- %s", options, program));
-}
-
-static const Capsule *read_capsule(const char *path) {
-  Diags diags = diags_new(arena);
-  size_t n = 0;
-  const char *bytes = open_read_file(arena, path, &n, &diags);
-  const Capsule *capsule = bytes ? capsule_read(arena, bytes, n, path, &diags) : NULL;
-  ck_assert_msg(capsule != NULL, "%s: %s", path, diags.first ? diags.first->text : "?");
-  return capsule;
-}
-
-static void check_opens_equal(const char *path, const char *equal) {
-  const CliRun open =
-      cli_run(arena, arena_printf(arena, "open %s --text --compare --blocks all", path));
-  ck_assert_msg(open.status == 0, "%s\n%s", open.out, open.err);
-  ck_assert_msg(strstr(open.out, equal) != NULL, "%s", open.out);
-}
 
 // Its machine code leaves the same, with the variables of the program, and has a time by the clock.
 static void check_machine_equal(const char *path, const char *equal) {
@@ -81,13 +21,6 @@ static void check_machine_equal(const char *path, const char *equal) {
   const CliRun why = cli_run(arena, arena_printf(arena, "open %s --why", path));
   ck_assert_msg(why.status == 0 && strstr(why.out, "clocks from launch to end"), "%s\n%s", why.out,
                 why.err);
-}
-
-static int64_t json_number(const JsonValue *document, const char *key) {
-  Diags diags = diags_new(arena);
-  int64_t value = -1;
-  json_read_int64(json_object_get(document, key), INT64_MIN, INT64_MAX, &value, &diags);
-  return value;
 }
 
 // ---- our driver alone ---------------------------------------------------------------------------
@@ -108,7 +41,7 @@ START_TEST(test_names_are_shortened) {
       {"", ""},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    ck_assert_str_eq(record_short_name(arena, rows[i].whole), rows[i].line);
+    ck_assert_str_eq(open_short_name(arena, rows[i].whole), rows[i].line);
 }
 END_TEST
 
@@ -266,7 +199,7 @@ START_TEST(test_unfinished_ones_are_not_left) {
   ck_assert_int_eq(run.status, 0);
   run = cli_shell(arena, arena_printf(arena, "ls %s", folder));
   ck_assert_msg(strstr(run.out, "k-") && strstr(run.out, ".capsule"), "%s", run.out);
-  run = cli_shell(arena, arena_printf(arena, "ls %s | grep part", folder));
+  run = cli_shell(arena, arena_printf(arena, "(ls %s | grep part)", folder));
   ck_assert_str_eq(run.out, "");
 }
 END_TEST

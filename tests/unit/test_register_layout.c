@@ -151,6 +151,38 @@ START_TEST(tiles_are_what_cute_prints_of_them) {
 }
 END_TEST
 
+// Sparse atoms as CUTLASS 4.8's MMA_Traits print them: A is as wide as K, and two of each four
+// columns of a lane are stored.
+START_TEST(sparse_atoms_are_what_cute_prints_of_them) {
+  static const struct {
+    const char *atom, *operand, *shape, *layout;
+  } rows[] = {
+      {"SM90::GMMA::SPARSE::GMMA_64x128x32_F32F16F16_RS", "A", "64x32",
+       "((_4,_8,_4),(_4,_2,_2)):((_256,_1,_16),(_64,_8,_1024))"},
+      {"SM90::GMMA::SPARSE::GMMA_64x128x32_F32F16F16_RS", "C", "64x128",
+       "((_4,_8,_4),(_2,_2,_16)):((_128,_1,_16),(_64,_8,_512))"},
+      {"SM90::GMMA::SPARSE::GMMA_64x64x64_F32E4M3E4M3_RS_TN", "A", "64x64",
+       "((_4,_8,_4),(_8,_2,_2)):((_512,_1,_16),(_64,_8,_2048))"},
+      {"SM90::GMMA::SPARSE::GMMA_64x8x16_F32TF32TF32_RS_TN", "A", "64x16",
+       "((_4,_8,_4),(_2,_2,_2)):((_128,_1,_16),(_64,_8,_512))"},
+      {"SM120_SPARSE_16x8x64_TN", "A", "16x64", "((_4,_8),(_8,_2,_2)):((_128,_1),(_16,_8,_512))"},
+      {"SM120_SPARSE_16x8x64_TN", "B", "8x64", "((_4,_8),(_4,_4)):((_32,_1),(_8,_128))"},
+      {"SM120_SPARSE_16x8x64_TN", "C", "16x8", "((_4,_8),(_2,_2)):((_32,_1),(_16,_8))"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    Diags diags = diags_new(arena);
+    TensorShape extents;
+    ck_assert(tensor_shape_parse(rows[i].shape, &extents, &diags));
+    const RegisterLayout *printed = register_tv_read(arena, rows[i].layout, &extents, &diags);
+    ck_assert_msg(printed != NULL, "%s", diags_text(arena, &diags));
+    same_table(read_over(rows[i].atom, NULL, rows[i].operand), printed, rows[i].atom);
+  }
+  // The dense one by its name in a namespace.
+  same_table(read_over("SM90::GMMA::MMA_64x128x16_F32F16F16_SS", NULL, "C"),
+             read_over("SM90_64x128x16_F32F16F16_SS", NULL, "C"), "SM90::GMMA");
+}
+END_TEST
+
 // ---- by hand ------------------------------------------------------------------------------------
 
 #define BLOCKED                                                                                   \
@@ -361,6 +393,7 @@ Suite *suite_register_layout(void) {
   tcase_set_timeout(texts, 60);
   tcase_add_test(texts, encodings_are_what_triton_makes_of_them);
   tcase_add_test(texts, tiles_are_what_cute_prints_of_them);
+  tcase_add_test(texts, sparse_atoms_are_what_cute_prints_of_them);
   tcase_add_test(texts, a_row_of_a_slice_has_eight_lanes);
   tcase_add_test(texts, the_quads_of_version_70_are_those_of_the_isa);
   tcase_add_test(texts, a_local_load_is_counted);

@@ -152,6 +152,15 @@ static int read_lines(Line *lines) {
   return n;
 }
 
+// A program to record.
+static const char *program_of(const char *name) {
+  const char *path = cli_write_file(arena, name, "");
+  const CliRun run = cli_shell(
+      arena, arena_printf(arena, "cc -o %s tests/data/record/driver_%s.c -ldl", path, name));
+  ck_assert_msg(run.status == 0, "%s", run.err);
+  return path;
+}
+
 // Workers without a GPU: one that times by a law, one that says hello late, one with a good result.
 static const char *worker(const char *name) {
   static const char law[] =
@@ -165,6 +174,7 @@ static const char *worker(const char *name) {
   if (str_equal(name, "late"))
     return cli_fake_worker_rules(
         arena, arena_printf(arena, "{\"on\":\"start\",\"delay_ms\":3000,%s", law));
+  if (str_equal(name, "add")) return program_of("add");
   ck_assert_str_eq(name, "good");
   return cli_fake_worker(arena, "NVIDIA H200", &cubin, &bench);
 }

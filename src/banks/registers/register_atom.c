@@ -24,13 +24,39 @@ static const struct {
              {"U4", 4},    {"U1", 1},    {"S32", 32}, {"C32", 64}, {"C64", 128}};
 enum { N_TYPES = sizeof TYPES / sizeof TYPES[0] };
 
+// The head of a name, in front of its types: "SM80_16x8x16", "SM90::GMMA::MMA_64x128x16",
+// "SM90::GMMA::SPARSE::GMMA_64x128x32", "SM120_SPARSE_16x8x64".
+typedef struct AtomHead {
+  int arch, m, n, k;
+  bool sparse;
+} AtomHead;
+
+// The end of it; NULL: the text begins otherwise.
+static const char *read_head(const char *at, AtomHead *out) {
+  enum { WORDS_MAX = 40 };
+  int used = 0;
+  *out = (AtomHead){0};
+  if (sscanf(at, "SM%4d%n", &out->arch, &used) != 1 || (at[used] != '_' && at[used] != ':'))
+    return NULL;
+  at += used;
+  size_t n = 0;
+  while (n < WORDS_MAX && (isalpha((unsigned char)at[n]) || at[n] == '_' || at[n] == ':')) n++;
+  const char *sparse = strstr(at, "SPARSE");
+  out->sparse = sparse && sparse < at + n;
+  at += n;
+  used = 0;
+  if (sscanf(at, "%4dx%4dx%4d%n", &out->m, &out->n, &out->k, &used) != 3 || !used) return NULL;
+  return at + used;
+}
+
 bool cute_atom_find(const char *text, const char **begin, const char **end) {
   for (const char *at = text; (at = strstr(at, "SM")); at += 2) {
-    int arch, m, n, k, used = 0;
+    AtomHead head;
     if (at > text && (isalnum((unsigned char)at[-1]) || at[-1] == '_')) continue;
-    if (sscanf(at, "SM%4d_%4dx%4dx%4d%n", &arch, &m, &n, &k, &used) != 4) continue;
+    const char *behind = read_head(at, &head);
+    if (!behind) continue;
     *begin = at;
-    at += used;
+    at = behind;
     while (isalnum((unsigned char)*at) || *at == '_') at++;
     *end = at;
     return true;
@@ -110,6 +136,7 @@ static bool make_quad(CuteAlgebra *algebra, const char *majors, int sum_bits, Cu
 
 typedef struct AtomName {
   int arch;
+  bool sparse;           // A has two of each four columns, and a register stands for twice as many
   int n_types, bits[5];  // D, A, B and perhaps C
   const char *majors;    // what stands behind the types: "TN", "SS"
 } AtomName;
@@ -125,13 +152,15 @@ static int take_type(const char **at) {
 
 // "SM80_16x8x16_F32F16F16F32_TN": what stands between the underlines.
 static bool read_name(const char *name, CuteAtom *out, AtomName *parts) {
-  int m, n, k, used = 0;
+  AtomHead head;
   *parts = (AtomName){0};
-  if (sscanf(name, "SM%4d_%4dx%4dx%4d%n", &parts->arch, &m, &n, &k, &used) != 4) return false;
-  const char *at = name + used;
-  out->shape[0] = m;
-  out->shape[1] = n;
-  out->shape[2] = k;
+  const char *at = read_head(name, &head);
+  if (!at) return false;
+  parts->arch = head.arch;
+  parts->sparse = head.sparse;
+  out->shape[0] = head.m;
+  out->shape[1] = head.n;
+  out->shape[2] = head.k;
   if (*at++ != '_') return false;
   for (int bits; parts->n_types < 5 && (bits = take_type(&at));)
     parts->bits[parts->n_types++] = bits;
@@ -140,16 +169,18 @@ static bool read_name(const char *name, CuteAtom *out, AtomName *parts) {
   return true;
 }
 
-// Bits of an element of A: version 120 names no types, and K of its atoms is 256 bits.
+// Bits of an element of A: version 120 names no types, and K of its atoms is 256 bits, of sparse
+// ones 512.
 static int operand_bits(const AtomName *parts, const CuteAtom *atom) {
   if (parts->n_types >= 3) return parts->bits[1];
-  return parts->arch >= 120 && atom->shape[2] > 0 ? 256 / (int)atom->shape[2] : 0;
+  const int row = parts->sparse ? 512 : 256;  // bits
+  return parts->arch >= 120 && atom->shape[2] > 0 ? row / (int)atom->shape[2] : 0;
 }
 
-static bool is_legal(const CuteAtom *atom, int bits) {
+static bool is_legal(const CuteAtom *atom, int bits, bool sparse) {
   const int64_t m = atom->shape[0], n = atom->shape[1], k = atom->shape[2];
   if (bits < 1 || bits > 64) return false;
-  const int64_t along = LANES_ALONG * max_int(1, 32 / bits);
+  const int64_t along = LANES_ALONG * max_int(1, 32 / bits) * (1 + sparse);
   const bool warpgroup = m == WARPGROUP_ROWS;
   return (m == LANES_DOWN || m == WARP_ROWS || warpgroup) && n % LANES_DOWN == 0 && n > 0 &&
          (warpgroup ? n <= 256 : n == LANES_DOWN) && k >= along && k % along == 0;
@@ -166,7 +197,7 @@ bool cute_atom_named(Arena *arena, const char *name, CuteAtom *out, Diags *diags
       return true;
   }
   const int bits = ok ? operand_bits(&parts, out) : 0;
-  if (!ok || parts.arch == 70 || !is_legal(out, bits)) {
+  if (!ok || parts.arch == 70 || !is_legal(out, bits, parts.sparse)) {
     diag_add(diags, "layout", "%s: not a tensor-core atom of known shape and types",
              str_sanitise(arena, name))
         ->nearest = "SM80_16x8x16_F32F16F16F32_TN";
@@ -175,7 +206,7 @@ bool cute_atom_named(Arena *arena, const char *name, CuteAtom *out, Diags *diags
   const int64_t width = max_int(1, 32 / bits);
   const bool warpgroup = out->shape[0] == WARPGROUP_ROWS;
   out->thread_id = cute_leaf(warpgroup ? 128 : 32, 1);
-  out->tv[0] = fragment(&algebra, out->shape[0], out->shape[2], width);
+  out->tv[0] = fragment(&algebra, out->shape[0], out->shape[2], width * (1 + parts.sparse));
   if (!warpgroup) out->tv[1] = fragment(&algebra, out->shape[1], out->shape[2], width);
   out->tv[2] = fragment(&algebra, out->shape[0], out->shape[1], 2);
   out->in_memory[0] = warpgroup && str_starts(parts.majors, "SS");

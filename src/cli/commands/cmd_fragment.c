@@ -4,6 +4,7 @@
 //   gemmview fragment m16n8k16.f16 A --lane 7          what lane 7 holds, in register order
 //   gemmview fragment m16n8k16.f16 A --element 3,5     who holds row 3, column 5
 //   gemmview fragment m16n8k32.mxf8 SFA                the factors of A, of a block-scaled atom
+//   gemmview fragment sp.m16n8k32.f16 E                the metadata of a sparse A
 //   gemmview fragment m16n8k16.f16 C --row 3           the lanes that share row 3, and its
 //   reduction gemmview fragment --list                           the atoms
 //
@@ -23,6 +24,7 @@
 #include "model/readings/place/fragment_json.h"
 #include "model/readings/place/fragment_text.h"
 #include "model/words/dtype.h"
+#include "model/words/sparse.h"
 
 CommandRun cmd_fragment;
 
@@ -62,24 +64,26 @@ static bool fail(Diags *diags, const char *nearest, const char *sentence) {
 }
 
 static bool find_operand(const char *text, AtomOperand *out) {
-  static const AtomOperand operands[] = {ATOM_A, ATOM_B, ATOM_C, ATOM_SFA, ATOM_SFB};
+  static const AtomOperand operands[] = {ATOM_A, ATOM_B, ATOM_C, ATOM_SFA, ATOM_SFB, ATOM_META};
   for (size_t i = 0; i < sizeof operands / sizeof *operands; i++)
     if (str_equal_fold(text, atom_operand_name(*out = operands[i]))) return true;
   *out = ATOM_C;
   return str_equal_fold(text, "D");
 }
 
-static bool is_scale(AtomOperand operand) { return operand > ATOM_OPERANDS; }
-
 static bool read_operand(const char *text, Fragment *out, Diags *diags) {
   if (!find_operand(text, &out->operand))
     return fail(diags, "A",
                 arena_printf(out->arena, "\"%.40s\" is not an operand: choose A, B or C",
                              str_sanitise(out->arena, text)));
-  if (is_scale(out->operand) && !atom_scales(&out->atom))
+  if (atom_operand_is_scale(out->operand) && !atom_scales(&out->atom))
     return fail(
         diags, "A",
         arena_printf(out->arena, "%s takes no scale factors: m16n8k32.mxf8 does", out->atom.name));
+  if (out->operand == ATOM_META && !out->atom.sparse)
+    return fail(
+        diags, "A",
+        arena_printf(out->arena, "%s takes no metadata: sp.m16n8k32.f16 does", out->atom.name));
   if (!atom_in_lanes(&out->atom, out->operand))
     return fail(diags, atom_in_registers(&out->atom, ATOM_A) ? "A" : "C",
                 arena_printf(out->arena,
@@ -113,8 +117,10 @@ static bool read_element(const char *text, Fragment *out, Diags *diags) {
 
 static bool read_part(const FragmentOptions *given, Fragment *out, Diags *diags) {
   out->lane = out->row = out->col = out->of_row = -1;
-  if (given->of_row && is_scale(out->operand))
+  if (given->of_row && atom_operand_is_scale(out->operand))
     return fail(diags, NULL, "--row needs a row of sums or of an operand: a factor is one number");
+  if (given->of_row && out->operand == ATOM_META)
+    return fail(diags, NULL, "--row needs a row of sums or of an operand: E has no sums");
   if ((given->lane != NULL) + (given->element != NULL) + (given->of_row != NULL) > 1)
     return fail(diags, NULL,
                 "give one of --lane (what a lane holds), --element (its lane) and --row (lanes "
@@ -133,7 +139,7 @@ static bool read_fragment(const FragmentOptions *given, int argc, char **argv, F
   if (!atom_parse(argv[1], &out->atom, diags)) return false;
   if (argc != 3)
     return fail(diags, arena_printf(out->arena, "%s A", out->atom.name),
-                argc < 3 ? "an operand is needed after the atom: A, B or C, SFA or SFB"
+                argc < 3 ? "an operand is needed after the atom: A, B or C, SFA or SFB, E"
                          : "one atom and one operand are needed");
   if (!read_operand(argv[2], out, diags)) return false;
   out->map = fragment_map(&out->atom, out->operand);
@@ -163,9 +169,15 @@ static void print_wrapped(const char *text) {
 static void print_words(const Fragment *f) {
   PtxWord word[PTX_WORDS_MAX];
   int n = ptx_words(f->arena, &f->atom, NULL, word);
+  enum { WIDTH_MAX = 15 };
   int width = 10;
   for (int i = 0; i < n; i++) width = max_int(width, (int)strlen(word[i].text));
-  for (int i = 0; i < n; i++) printf("  %-*s %s\n", width, word[i].text, word[i].meaning);
+  width = min_int(width, WIDTH_MAX);
+  for (int i = 0; i < n; i++) {
+    const bool is_long = (int)strlen(word[i].text) > width;
+    if (is_long) printf("  %s\n", word[i].text);
+    printf("  %-*s %s\n", width, is_long ? "" : word[i].text, word[i].meaning);
+  }
   const char *wmma = wmma_text(f->arena, &f->atom);
   if (wmma) print_wrapped(wmma);
 }
@@ -179,11 +191,22 @@ static void print_instruction(const Fragment *f) {
     printf("%.*s\n    %s\n", (int)(shape - ptx), ptx, shape);
 }
 
+// A as it is stored, or which columns these are.
+static void print_sparse(const Fragment *f) {
+  const int chunk = f->atom.k / fragment_map(&f->atom, ATOM_META).cols;
+  if (f->operand == ATOM_META)
+    printf("E of %s, %d x %d (m x chunks of %d columns),\n4 bits each: which columns are stored\n",
+           f->atom.name, f->map.rows, f->map.cols, chunk);
+  else
+    printf("A of %s, %d x %d (m x k / 2), in %s;\n%d of each %d columns are stored, as E says\n",
+           f->atom.name, f->map.rows, f->map.cols, f->atom.type, chunk / 2, chunk);
+}
+
 // The axes of an operand, and what it is of.
 static void print_operand(const Fragment *f) {
   const char *rows = f->operand == ATOM_B ? "k" : "m", *cols = f->operand == ATOM_A ? "k" : "n";
   const char *type = f->operand == ATOM_C ? f->atom.acc : f->atom.type;
-  if (is_scale(f->operand)) {
+  if (atom_operand_is_scale(f->operand)) {
     DType element = DTYPE_F32;
     dtype_find(f->atom.type, &element);
     const DTypeScale scale = dtype_scale(element);
@@ -191,14 +214,34 @@ static void print_operand(const Fragment *f) {
     *(f->operand == ATOM_SFA ? &cols : &rows) = blocks;
     type = dtype_name(scale.type);
   }
+  if (f->operand == ATOM_META || (f->operand == ATOM_A && f->atom.sparse)) {
+    print_sparse(f);
+    return;
+  }
   printf("%s of %s, %d x %d (%s x %s), in %s\n", atom_operand_name(f->operand), f->atom.name,
          f->map.rows, f->map.cols, rows, cols, type);
+}
+
+static void print_meta_lanes(const Fragment *f) {
+  const SparseMeta meta = sparse_meta(f->atom.bits, f->atom.k);
+  const int n = sparse_selectors(&meta);
+  if (n == 4)
+    puts("with selector s, from 0 to 3, lanes with lane % 4 = s supply them; the map is of s = 0");
+  if (n == 2)
+    puts("selector 0: lanes with lane % 4 < 2 supply them, as in the map; 1: the other lanes");
+  puts(meta.bits == 32 ? "0x4 keeps the first of two columns, 0xe the second"
+                       : "the low two bits are the first stored column of four, the high two the "
+                         "second: 0x9 keeps 1 and 2");
 }
 
 // Which lanes the instruction looks at, and which bytes.
 static void print_selectors(const Fragment *f) {
   static const char *const ids[] = {[1] = "0, 1, 2 or 3", [2] = "0 or 2", [4] = "0"};
-  if (!is_scale(f->operand)) return;
+  if (f->operand == ATOM_META) {
+    print_meta_lanes(f);
+    return;
+  }
+  if (!atom_operand_is_scale(f->operand)) return;
   const char *places = ids[atom_scales(&f->atom)];
   if (atom_is_of_thread(&f->atom)) {
     printf(

@@ -3,6 +3,7 @@
 //
 //   gemmview layout 'Sw<3,4,3> o smem_ptr[16b](unset) o (_64,_64):(_64,_1)'
 //   gemmview layout swizzle:3,4,3 --shape 64x64 --to triton
+//   gemmview layout sf:128x4,16 --shape 256x512 --element 40,80    where an element lies
 //   gemmview layout --tma shape=4096x512,box=64x64,swizzle=128B
 //   gemmview layout '#ttg.blocked<{…}>' --shape 64x64 --lane 5     which elements a lane holds
 //   gemmview layout '#ttg.blocked<{…}>' '#ttg.nvidia_mma<{…}>' --shape 64x64
@@ -58,6 +59,14 @@ static const Option OPTIONS[] = {
     OPTION_JSON(LayoutOptions),
 };
 
+// Where an element lies.
+typedef struct LayoutPlace {
+  bool is_asked;
+  int row, col;
+  int64_t byte, shared;  // elements that lie there, from the one at first_col on
+  int first_col;
+} LayoutPlace;
+
 typedef struct Shown {
   Arena *arena;
   LayoutForm form;
@@ -67,6 +76,7 @@ typedef struct Shown {
   const Notation *only;   // NULL: every dialect
   bool triton;            // the first of Triton's that can say it
   const TmaBox *tma;      // NULL: no tensor map
+  LayoutPlace place;
 } Shown;
 
 // ---- input --------------------------------------------------------------------------------------
@@ -154,6 +164,36 @@ static Shown show(Arena *arena, const Layout *layout, const TmaBox *tma) {
   return shown;
 }
 
+// --element R,C
+static bool find_place(const char *text, Shown *shown, Diags *diags) {
+  const LayoutForm *form = &shown->form;
+  int row = -1, col = -1, used = 0;
+  if (!text) return true;
+  const bool read = sscanf(text, "%9d,%9d%n", &row, &col, &used) == 2 && !text[used];
+  if (!read || row < 0 || row >= form->rows || col < 0 || col >= form->cols) {
+    diag_add(diags, "usage", "--element %s: the layout has rows 0 to %d and columns 0 to %d",
+             str_sanitise(diags->arena, text), form->rows - 1, form->cols - 1)
+        ->nearest = "--element 0,0";
+    return false;
+  }
+  const Layout *layout = form->layout;
+  const LayoutSlab *slab = &layout->slab;
+  const int shared = max_int(layout->shared, 1);
+  shown->place =
+      (LayoutPlace){.is_asked = true,
+                    .row = row,
+                    .col = col,
+                    .byte = layout->offset_of[row * slab->row_bytes + col * slab->elem_bytes],
+                    .shared = min_int(shared, form->cols - col / shared * shared),
+                    .first_col = col / shared * shared};
+  return true;
+}
+
+static int64_t place_bank(const LayoutPlace *place) {
+  enum { WORD = 4, BANKS = 32 };
+  return place->byte / WORD % BANKS;
+}
+
 // ---- dialects -----------------------------------------------------------------------------------
 
 static bool is_asked(const Shown *shown, const Notation *notation) {
@@ -230,6 +270,19 @@ static void print_tma(const TmaBox *box) {
         tma_box_repeat(box));
 }
 
+static void print_place(const Shown *shown) {
+  const LayoutPlace *p = &shown->place;
+  const int elem = shown->form.layout->slab.elem_bytes;
+  printf("%s, %d x %d, elements of %d byte%s\n", shown->form.layout->text, shown->form.rows,
+         shown->form.cols, elem, plural_s(elem));
+  if (p->shared > 1)
+    printf("elements (%d, %d) to (%d, %lld) share byte %lld", p->row, p->first_col, p->row,
+           (long long)(p->first_col + p->shared - 1), (long long)p->byte);
+  else
+    printf("element (%d, %d) lies at byte %lld", p->row, p->col, (long long)p->byte);
+  printf("; in shared memory bank %lld\n", (long long)place_bank(p));
+}
+
 static void print_text(const Shown *shown, bool map) {
   if (shown->tma) print_tma(shown->tma);
   if (shown->evaluated) printf("%s =\n", shown->evaluated);
@@ -255,15 +308,18 @@ static int run_given(Arena *arena, const LayoutOptions *given, int argc, char **
   if (given->to) only = notation_find(given->to, diags);
   if (diags->count) return cli_fail(diags);
   Shown shown = show(arena, layout, given->tma ? &box : NULL);
+  if (!find_place(given->question.element, &shown, diags)) return cli_fail(diags);
   shown.only = only;
   shown.triton = only && str_equal(given->to, "triton");
   if (only && !given->json) return print_only(&shown);
   shown.view.map = given->map;
   if (given->json)
     cli_print_document(arena, &notated_layout_form, &shown, NULL);
+  else if (shown.place.is_asked)
+    print_place(&shown);
   else
     print_text(&shown, given->map);
-  return layout_view_status(&shown.view);
+  return shown.place.is_asked ? CLI_OK : layout_view_status(&shown.view);
 }
 
 // ---- layouts of registers -----------------------------------------------------------------------
@@ -339,7 +395,7 @@ static int run_pair(Arena *arena, const LayoutOptions *given, char **text, Diags
 // Whether only layouts of registers answer the question.
 static bool asks_registers(const LayoutOptions *given) {
   const RegisterQuestion *question = &given->question;
-  return question->lane || question->warp || question->block || question->element || given->operand;
+  return question->lane || question->warp || question->block || given->operand;
 }
 
 static int run(Arena *arena, LayoutOptions *given, int argc, char **argv, Diags *diags) {
@@ -350,8 +406,7 @@ static int run(Arena *arena, LayoutOptions *given, int argc, char **argv, Diags 
     return run_pair(arena, given, &argv[1], diags);
   if (argc == 2 && first) return run_registers(arena, given, argv[1], diags);
   if (asks_registers(given)) {
-    diag_add(diags, "usage",
-             "--lane, --warp, --block, --element and --operand need a layout of registers");
+    diag_add(diags, "usage", "--lane, --warp, --block and --operand need a layout of registers");
     return cli_fail(diags);
   }
   return run_given(arena, given, argc, argv, diags);

@@ -19,6 +19,7 @@
 #include "base/watch.h"
 #include "cli/common/cli.h"
 #include "cli/common/cli_every.h"
+#include "cli/common/documents.h"
 #include "cli/common/options.h"
 #include "cli/open/against/open_against.h"
 #include "cli/open/library/open_library.h"
@@ -185,6 +186,17 @@ static int print_orders(Arena *arena, const OpenOptions *given, const OpenResult
   return cli_print_every(arena, &every, &how);
 }
 
+static void print_launches(const OpenResult *r, const OpenOptions *given) {
+  const OpenLaunches of = {str_line(r->arena, r->text.capsule->program), r->launches,
+                           r->n_launches};
+  if (given->json) {
+    cli_print_document(r->arena, &open_launches_form, &of, NULL);
+    return;
+  }
+  printf("launches of %s; the file holds the memory of a launch that is marked\n\n", of.program);
+  open_print_launches(r->arena, stdout, of.launch, of.n);
+}
+
 static int open_file(Arena *arena, OpenOptions *given, Diags *diags) {
   const OpenRequest *request = &given->request;
   const OpenLimit *limits =
@@ -195,6 +207,10 @@ static int open_file(Arena *arena, OpenOptions *given, Diags *diags) {
     return open_print_library(arena, &library, request->kernel, given->json, diags);
   OpenResult result;
   int status = open_read_kernel(arena, request, given->list, &result, diags);
+  if (given->list && result.n_launches > 0) {
+    print_launches(&result, given);
+    return CLI_OK;
+  }
   if (status == CLI_OK && given->list) {
     open_print_kernels(arena, result.module, given->json);
     return CLI_OK;
@@ -318,8 +334,7 @@ static int open_main(Arena *arena, OpenOptions *given, Diags *diags) {
     return main_.status;
   }
   request->path = main_.capsule;
-  request->launches = main_.launches;
-  request->n_launches = main_.n_launches;
+  request->made_here = true;
   request->launch = request->kernel = NULL;
   request->flags = NULL;
   request->n_flags = 0;

@@ -2,9 +2,11 @@
 //
 //   gemmview record -- ./program args                       the first launch → program.capsule
 //   gemmview record --kernel 'hgemm*' --launch 3 -o k.capsule -- python3 train.py
-//   gemmview record --list -- ./program                     its launches
+//   gemmview record --list -- ./program                     its launches, on a GPU with times
+//   gemmview record --list --json -- ./program              the same for another program
 //
-// Standard input and output are the program's. Where there is no GPU, or with --cpu, the launches
+// Standard input and output are the program's; with --json its output goes to stderr, so that
+// stdout has the document alone. Where there is no GPU, or with --cpu, the launches
 // run on the CPU, as `gemmview open` runs them.
 #include <errno.h>
 #include <limits.h>
@@ -16,7 +18,9 @@
 #include "base/str.h"
 #include "cli/common/cli.h"
 #include "cli/common/cli_model.h"
+#include "cli/common/documents.h"
 #include "cli/common/options.h"
+#include "cli/open/launches/open_launches.h"
 #include "cli/record/record_run.h"
 
 CommandRun cmd_record;
@@ -24,20 +28,28 @@ CommandRun cmd_record;
 typedef struct RecordOptions {
   RecordRequest request;
   const char *output, *target;
-  bool list;
+  bool list, json;
 } RecordOptions;
+
+// A run of a program: what record --json prints.
+typedef struct RecordShown {
+  const RecordOutcome *outcome;
+  const char *program;
+  const OpenLaunch *launch;
+  int n;
+} RecordShown;
 
 enum { BUDGET_MILLIONS = 2000, LAUNCH_MAX = 1000000000 };
 
-#define RECORD(key, type, field) \
+#define TAKE(key, type, field) \
   { .name = key, .kind = OPTION_KIND_##type, .offset = offsetof(RecordOptions, field) }
 static const Option OPTIONS[] = {
-    RECORD("kernel", TEXT, request.kernel),
-    RECORD("blocks", TEXT, request.blocks),
-    RECORD("cpu", FLAG, request.cpu),
-    RECORD("no-data", FLAG, request.no_data),
-    RECORD("list", FLAG, list),
-    RECORD("target", TEXT, target),
+    TAKE("kernel", TEXT, request.kernel),
+    TAKE("blocks", TEXT, request.blocks),
+    TAKE("cpu", FLAG, request.cpu),
+    TAKE("no-data", FLAG, request.no_data),
+    TAKE("list", FLAG, list),
+    TAKE("target", TEXT, target),
     {.name = "launch",
      .kind = OPTION_KIND_INT,
      .offset = offsetof(RecordOptions, request.launch),
@@ -55,7 +67,11 @@ static const Option OPTIONS[] = {
      .letter = 'o',
      .kind = OPTION_KIND_TEXT,
      .offset = offsetof(RecordOptions, output)},
+    OPTION_JSON(RecordOptions),
 };
+
+#define FORM_FILE "cli/commands/forms/cmd_record.form"
+#include "base/form_make.h"
 
 // The program may change its folder: the file is where the command was typed.
 static const char *capsule_path(Arena *arena, const RecordOptions *given) {
@@ -133,18 +149,32 @@ static int say_none(Arena *arena, const RecordOptions *given, const RecordOutcom
                    (unsigned long long)seen->launches);
 }
 
+static const char *command_text(Arena *arena, char *const *argv) {
+  Str words = str_new(arena);
+  for (int i = 0; argv[i]; i++) str_printf(&words, "%s%s", i ? " " : "", argv[i]);
+  return str_line(arena, words.text);
+}
+
+static void print_json(Arena *arena, const RecordOptions *given, const RecordOutcome *outcome) {
+  RecordShown shown = {.outcome = outcome, .program = command_text(arena, given->request.argv)};
+  shown.launch = record_launches(arena, outcome, &shown.n);
+  cli_print_document(arena, &record_form, &shown, NULL);
+}
+
 static int record(Arena *arena, const RecordOptions *given, Diags *diags) {
   RecordOutcome outcome;
   if (!record_run(arena, &given->request, &outcome, diags)) return cli_fail(diags);
   if (nothing_to_run(&outcome)) return say_nothing_to_run(arena, &outcome);
+  const bool any = outcome.seen && outcome.seen->launches > 0;
+  if (given->json && (given->list ? any : outcome.capsule != NULL))
+    print_json(arena, given, &outcome);
   if (given->list) {
-    record_print_launches(arena, &outcome);
-    if (outcome.seen && outcome.seen->launches > 0)
-      return given->request.skips ? CLI_OK : outcome.status;
+    if (!given->json) record_print_launches(arena, &outcome);
+    if (any) return given->request.skips ? CLI_OK : outcome.status;
     return say_none(arena, given, &outcome);
   }
   if (!outcome.capsule) return say_none(arena, given, &outcome);
-  record_print_capsule(arena, outcome.capsule);
+  for (int i = 0; i < outcome.n_capsules; i++) record_print_capsule(arena, outcome.capsules[i]);
   return outcome.status;
 }
 
@@ -170,5 +200,7 @@ int cmd_record(Arena *arena, int argc, char **argv) {
   if (!given.list && !check_output(given.request.capsule, &diags)) return cli_fail(&diags);
   // To see which launches there are takes no results.
   given.request.skips = given.list && (given.request.cpu || !record_real_driver(arena));
+  given.request.times = given.list && !given.request.skips;
+  given.request.aside = given.json;
   return record(arena, &given, &diags);
 }

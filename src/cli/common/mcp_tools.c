@@ -18,8 +18,12 @@
 static const struct {
   const char *name, *allowed, *origin;
 } ROWS[MCP_TOOLS] = {
-    {"check", "-k --failing", "model rules"},
-    {"open", "--kernel --launch --arg --blocks --slab --list --budget --detail", "CPU run"},
+    {"check", "-k --failing --every-order --strict", "model rules"},
+    {"open",
+     "--kernel --launch --arg --blocks --slab --list --budget --compare --tolerance "
+     "--allow "
+     "--machine --predict --every-order --strict",
+     "CPU run"},
     {"why", "-k --kernel --launch --trips --what-if --mhz --cold --ptxas-opt", "clock"},
     {"diff", "--kernel --launch --arg --blocks --budget --trips", "the commands"},
     {"solve", "--example --list", "bank rules"},

@@ -237,19 +237,7 @@ static void add_lines(Arena *arena, const JsonValue *root, DiffSide *side) {
   }
 }
 
-// Whether `open` of this build reads capsules: its usage says so.
-static bool reads_capsules(void) {
-  for (int i = 0; i < cli_command_count; i++)
-    if (str_equal(cli_commands[i].name, "open"))
-      return strstr(cli_commands[i].usage, "capsule") || strstr(cli_commands[i].help, "capsule");
-  return false;
-}
-
 static void read_opened(Arena *arena, const DiffAsk *ask, DiffSide *side) {
-  if (side->kind == DIFF_CAPSULE && !reads_capsules()) {
-    side->failed = "this build of gemmview open does not read capsules";
-    return;
-  }
   Words open = {2, {"open", side->text}};
   if (ask->kernel) {
     push(&open, "--kernel");
@@ -266,8 +254,7 @@ static void read_opened(Arena *arena, const DiffAsk *ask, DiffSide *side) {
   add(side, "sectors", sum_of(arena, root, "global", "sectors"));
   add(side, "findings", count_of(root, "findings") + count_of(root, "races"));
   add(side, "stopped", !str_equal(text_of(arena, root, "outcome"), "done"));
-  if (side->kind == DIFF_SOURCE)
-    assemble(arena, ask, side->target, text_of(arena, root, "entry"), side);
+  assemble(arena, ask, side->target, text_of(arena, root, "entry"), side);
   add_lines(arena, root, side);
 }
 

@@ -123,9 +123,30 @@ static bool is_source_name(const char *name) {
   return false;
 }
 
-static const char *read_source(Arena *arena, const char *opened, const char *name) {
+// Whether the file lies below a folder, once links are followed.
+static bool is_below(const char *file, const char *folder) {
+  char *of = realpath(folder, NULL), *real = realpath(file, NULL);
+  const size_t n = of ? strlen(of) : 0;
+  const bool below = of && real && strncmp(real, of, n) == 0 && (real[n] == '/' || n == 1);
+  free(of);
+  free(real);
+  return below;
+}
+
+// A capsule comes from somewhere, and its PTX names files. Of those only what lies below this
+// folder or the capsule's own is read: it must not show a file that the user did not mean.
+static bool may_read(const OpenResult *r, const char *path) {
+  if (!r->text.capsule || r->made_here) return true;
+  const char *slash = strrchr(r->path, '/');
+  const char *folder =
+      slash ? arena_strndup(r->arena, r->path, (size_t)(slash - r->path) + 1) : ".";
+  return is_below(path, ".") || is_below(path, folder);
+}
+
+static const char *read_source(Arena *arena, const OpenResult *r, const char *name) {
   Diags ignored = diags_new(arena);
   size_t bytes = 0;
+  const char *opened = r->path;
   const char *base = ptx_base_name(name), *path = name;
   const char *slash = strrchr(opened, '/');
   if (open_is_example(opened))
@@ -134,7 +155,7 @@ static const char *read_source(Arena *arena, const char *opened, const char *nam
     path = opened;
   else if (access(name, R_OK) != 0)
     path = arena_printf(arena, "%.*s%s", slash ? (int)(slash - opened + 1) : 0, opened, base);
-  if (!is_source_name(path)) return NULL;
+  if (!is_source_name(path) || !may_read(r, path)) return NULL;
   const char *text = open_read_file(arena, path, &bytes, &ignored);
   return text && bytes <= SOURCE_BYTES_MAX ? text : NULL;
 }
@@ -143,7 +164,7 @@ const char *open_source_text(const OpenResult *r) {
   for (int pc = r->kernel->first; pc < r->kernel->end; pc++) {
     const int loc = r->module->code[pc].loc;
     if (loc >= 0)
-      return read_source(r->arena, r->path, ptx_file_name(r->module, r->module->locs[loc].file));
+      return read_source(r->arena, r, ptx_file_name(r->module, r->module->locs[loc].file));
   }
   return NULL;
 }
@@ -172,7 +193,7 @@ static const SourceText **sources(Arena *arena, const OpenResult *r) {
   const SourceText **source = ARENA_ARRAY(arena, const SourceText *, SOURCES_MAX + 1);
   int n = 0;
   for (int i = 0; i < r->module->n_files && n < SOURCES_MAX; i++) {
-    const char *name = r->module->files[i].name, *text = read_source(arena, r->path, name);
+    const char *name = r->module->files[i].name, *text = read_source(arena, r, name);
     if (text) source[n++] = source_text(arena, name, text);
   }
   source[n] = source_text(arena, "", r->module->source);

@@ -4,16 +4,6 @@
 
 #include "cli/common/options.h"
 
-// A way in which a recorded program launched a kernel.
-typedef struct OpenLaunch {
-  const char *kernel;  // in the machine code
-  const char *title;   // in CUDA, without parameters
-  const char *note;    // why it was not run; NULL
-  int grid[3], block[3], cluster[3], smem;
-  int64_t times;
-  int64_t first;  // --launch of the first of them
-} OpenLaunch;
-
 typedef struct OpenRequest {
   const char *path;
   char **flags;  // of nvcc
@@ -28,11 +18,10 @@ typedef struct OpenRequest {
   const char *against;            // "machine", or a cubin; NULL
   bool reduce;                    // a small PTX that still differs from its machine code
   struct OpenListings *listings;  // texts of instructions that are known; NULL: none are
+  bool made_here;                 // the capsule was recorded just now, from the user's own source
   bool compare;                   // with what a capsule's launch left
   bool orders;                    // keep the events of the first cluster, which alone is run
   bool record;                    // keep addresses, for better layouts and the detail
-  struct WatchList *watched;   // gets the files that the kernel is made of; NULL: no view watches
-  const OpenLaunch *launches;  // of the program that the file is a launch of
-  int n_launches;
-  bool detail;  // everything in JSON; says on stderr meanwhile what it is doing
+  struct WatchList *watched;  // gets the files that the kernel is made of; NULL: no view watches
+  bool detail;                // everything in JSON; says on stderr meanwhile what it is doing
 } OpenRequest;

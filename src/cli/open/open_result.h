@@ -1,6 +1,7 @@
 // The outcome of a run of gemmview open.
 #pragma once
 #include "base/form.h"
+#include "cli/open/launches/open_launches.h"
 #include "cli/open/open_input.h"
 #include "kernels/toolchain/machine/sass.h"
 #include "ptx/module/line_table.h"
@@ -21,6 +22,7 @@ typedef struct OpenCure {
 typedef struct OpenResult {
   Arena *arena;
   const char *path, *compiler;
+  bool made_here;  // as in the request
   OpenText text;
   const PtxModule *module;
   const PtxFunction *kernel;
@@ -58,9 +60,9 @@ typedef struct OpenResult {
   PtxRecord *record;        // addresses; NULL: they were not kept
   const PtxPitch *slabs;    // that --slab names
   PtxArrays arrays;
-  const OpenCure *cures;  // [arrays.n]
-  bool detail;            // wanted in JSON
-  const struct OpenLaunch *launches;
+  const OpenCure *cures;       // [arrays.n]
+  bool detail;                 // wanted in JSON
+  const OpenLaunch *launches;  // of the program that a capsule is of
   int n_launches;
   const SassResult *sass;  // NULL: there is none
   LineTable sass_lines;

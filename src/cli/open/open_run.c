@@ -86,10 +86,7 @@ static const PtxModule *read_module(Arena *arena, const OpenRequest *request, co
 
 int open_read_kernel(Arena *arena, const OpenRequest *request, bool module_only, OpenResult *out,
                      Diags *diags) {
-  *out = (OpenResult){.arena = arena,
-                      .path = request->path,
-                      .launches = request->launches,
-                      .n_launches = request->n_launches};
+  *out = (OpenResult){.arena = arena, .path = request->path, .made_here = request->made_here};
   say(request, "compiling");
   OpenRequest of_library = *request;
   OpenLibrary library;
@@ -100,6 +97,8 @@ int open_read_kernel(Arena *arena, const OpenRequest *request, bool module_only,
   } else {
     out->text = open_read_text(arena, request->path, request->n_flags, request->flags, diags);
   }
+  if (out->text.capsule)
+    out->launches = open_capsule_launches(arena, out->text.capsule, &out->n_launches);
   if (!out->text.ptx) return out->text.status;
   if (request->watched && out->text.n_files)
     watch_set(request->watched, out->text.files, out->text.n_files);

@@ -85,13 +85,23 @@ const char *open_arch_of(Arena *arena, const char *path) {
   return text ? arch_for(text) : arch_for("");
 }
 
+// nvcc knows CUDA by ".cu" alone.
+static bool ends_as_header(const char *path) {
+  const char *dot = strrchr(path, '.');
+  return dot && str_equal(dot, ".cuh");
+}
+
 // All the words that the user has written: none is left out.
 static const char *const *nvcc_words(Arena *arena, const char *const first[5], const char *path,
                                      const char *rule, int n_flags, char **flags) {
-  enum { OURS_MAX = 10 };
+  enum { OURS_MAX = 12 };
   const char **argv = ARENA_ARRAY(arena, const char *, OURS_MAX + n_flags + 1);
   int n = 0;
   for (; n < 5; n++) argv[n] = first[n];
+  if (ends_as_header(path)) {
+    argv[n++] = "-x";
+    argv[n++] = "cu";
+  }
   argv[n++] = path;
   if (!open_names_arch(n_flags, flags))
     argv[n++] = arena_printf(arena, "-arch=sm_%s", open_arch_of(arena, path));
@@ -103,6 +113,32 @@ static const char *const *nvcc_words(Arena *arena, const char *const first[5], c
   for (int i = 0; i < n_flags; i++) argv[n++] = flags[i];
   argv[n] = NULL;
   return argv;
+}
+
+// Words that nvcc, or a header, says where a flag is missing.
+static const struct {
+  const char *says, *flag;
+} HINTS[] = {{"--expt-relaxed-constexpr", "--expt-relaxed-constexpr"},
+             {"--extended-lambda", "--extended-lambda"},
+             {"__nv_hdl_wrapper", "--extended-lambda"},
+             {"C++20", "-std=c++20"},
+             {"C++17", "-std=c++17"},
+             {"c++17", "-std=c++17"},
+             {"unsupported GNU version", "-allow-unsupported-compiler"}};
+
+// The flag that would help, as one types it; "": none is known.
+static const char *hint_of(Arena *arena, const char *output) {
+  static const char missing[] = "cannot open source file \"";
+  const char *header = strstr(output, missing);
+  if (header) {
+    header += strlen(missing);
+    return arena_printf(arena, "\ngive the folder that has %.*s: -- -I FOLDER",
+                        (int)strcspn(header, "\"\n"), header);
+  }
+  for (size_t i = 0; i < sizeof HINTS / sizeof *HINTS; i++)
+    if (strstr(output, HINTS[i].says))
+      return arena_printf(arena, "\ntry this flag of nvcc: -- %s", HINTS[i].flag);
+  return "";
 }
 
 static OpenText compile_by_nvcc(Arena *arena, const char *nvcc, const char *path, int n_flags,
@@ -123,11 +159,13 @@ static OpenText compile_by_nvcc(Arena *arena, const char *nvcc, const char *path
     text.ptx = open_read_file(arena, output, &text.bytes, diags);
   else
     diag_add(diags, "compile", "nvcc: %s",
-             !result.limited && *result.output ? arena_printf(arena,
-                                                              "it does not compile\n"
-                                                              "%s",
-                                                              str_sanitise(arena, result.output))
-                                               : result.error);
+             !result.limited && *result.output
+                 ? arena_printf(arena,
+                                "it does not compile\n"
+                                "%s%s",
+                                str_sanitise(arena, result.output),
+                                hint_of(arena, str_sanitise(arena, result.output)))
+                 : result.error);
   size_t bytes = 0;
   Diags ignored = diags_new(arena);
   read_rule(arena, nvcc, open_read_file(arena, rule, &bytes, &ignored), &text);

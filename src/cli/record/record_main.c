@@ -76,7 +76,6 @@ static bool run(Arena *arena, RecordMain *given, const char *program, Diags *dia
   RecordOutcome outcome;
   if (!request.target || !record_run(arena, &request, &outcome, diags)) return false;
   record_print_launches(arena, &outcome);
-  given->launches = record_launches(arena, &outcome, &given->n_launches);
   given->capsule = outcome.capsule;
   if (outcome.capsule) return true;
   given->status = CLI_NO;

@@ -11,8 +11,6 @@ typedef struct RecordMain {
   bool aside;                  // what it prints goes to stderr
   // Afterwards.
   const char *capsule, *folder;
-  const struct OpenLaunch *launches;  // the most frequent first
-  int n_launches;
   int status;  // where there is no capsule
 } RecordMain;
 

@@ -15,6 +15,8 @@
 
 #include "base/disk.h"
 #include "base/str.h"
+#include "capsule/capsule.h"
+#include "cli/open/open_input.h"
 #include "cli/record/driver_bytes.h"
 #include "kernels/toolchain/cuda_api.h"
 #include "kernels/toolchain/tool.h"
@@ -121,6 +123,8 @@ static const char *settings_text(Arena *arena, const RecordRequest *request, con
   str_printf(&out, "seconds %d\n", request->seconds);
   if (request->no_data) str_add(&out, "no-data\n");
   if (request->skips) str_add(&out, "skips\n");
+  if (request->times) str_add(&out, "times\n");
+  if (request->capsule && strstr(request->capsule, "%p")) str_add(&out, "each-process\n");
   add_attributes(&out, request->target);
   return out.text;
 }
@@ -203,10 +207,51 @@ static const SeenTable *read_seen(Arena *arena, const char *folder) {
   return whole && seen->magic == SEEN_MAGIC ? seen : NULL;
 }
 
+// ---- the capsules -------------------------------------------------------------------------------
+
 static const char *with_process(Arena *arena, const char *path, pid_t process) {
   const char *at = strstr(path, "%p");
   if (!at) return path;
   return arena_printf(arena, "%.*s%d%s", (int)(at - path), path, (int)process, at + 2);
+}
+
+static bool put(void *self, const void *bytes, size_t n) {
+  return disk_write_all(*(int *)self, bytes, n);
+}
+
+// Only when a program has ended all its launches are known: its capsule is written once more, with
+// their list, beside the first and put in its place. Where that fails the first one stays.
+static void add_launches(Arena *arena, const char *path, const SeenTable *seen) {
+  const char *unfinished = arena_printf(arena, "%s.%d.part", path, (int)getpid());
+  const mode_t mine = 0600;
+  Diags ignored = diags_new(arena);
+  size_t n = 0;
+  const char *bytes = open_read_file(arena, path, &n, &ignored);
+  Capsule *capsule = bytes ? capsule_read(arena, bytes, n, path, &ignored) : NULL;
+  if (!capsule) return;
+  capsule->launches = record_seen_launches(arena, seen, &capsule->n_launches);
+  unlink(unfinished);
+  int fd = disk_create(unfinished, mine);
+  bool ok = fd >= 0 && capsule_write(arena, capsule, put, &fd);
+  if (fd >= 0 && close(fd) != 0) ok = false;
+  if (!ok || rename(unfinished, path) != 0) unlink(unfinished);
+}
+
+// Those of processes that wrote one; what another left unfinished goes.
+static void find_capsules(Arena *arena, const RecordRequest *request, pid_t child,
+                          RecordOutcome *out) {
+  const uint32_t written = out->seen ? out->seen->written : 0;
+  const int n = written < SEEN_WRITERS ? (int)written : SEEN_WRITERS;
+  const char *first = with_process(arena, request->capsule, child);
+  unlink(arena_printf(arena, "%s.%d.part", first, (int)child));
+  out->capsules = ARENA_ARRAY(arena, const char *, n + 1);
+  for (int i = 0; i < n; i++) {
+    const char *path = with_process(arena, request->capsule, out->seen->writer[i]);
+    if (access(path, R_OK) != 0) continue;
+    add_launches(arena, path, out->seen);
+    out->capsules[out->n_capsules++] = path;
+  }
+  out->capsule = out->n_capsules ? out->capsules[0] : NULL;
 }
 
 bool record_run(Arena *arena, const RecordRequest *request, RecordOutcome *out, Diags *diags) {
@@ -236,9 +281,6 @@ bool record_run(Arena *arena, const RecordRequest *request, RecordOutcome *out, 
     diag_add(diags, "program", "%s cannot be started: %s", str_line(arena, request->argv[0]),
              strerror(why));
   if (child < 0 || why) return false;
-  if (!request->capsule) return true;
-  const char *path = with_process(arena, request->capsule, child);
-  unlink(arena_printf(arena, "%s.%d.part", path, (int)child));
-  if (out->seen && out->seen->written > 0) out->capsule = path;
+  if (request->capsule) find_capsules(arena, request, child, out);
   return true;
 }

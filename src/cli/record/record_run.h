@@ -14,6 +14,7 @@ typedef struct RecordRequest {
   int budget;           // millions of lane instructions of a launch on the CPU
   int seconds;          // on the CPU, of launches in front of it, in it, behind it; 0: no limit
   bool cpu, no_data, skips;
+  bool times;            // the GPU is timed at each launch
   bool aside;            // what the program prints goes to stderr
   const Target *target;  // what the device without a GPU says of itself
   char *const *argv;     // the program and its words
@@ -23,7 +24,9 @@ typedef struct RecordOutcome {
   int status;  // as a shell says it: 128 and the signal
   bool by_gpu;
   const SeenTable *seen;  // in the arena
-  const char *capsule;    // the file that was written; NULL
+  const char *capsule;    // the file that was written, or the first of them; NULL
+  const char **capsules;  // all: one of each process, where their path has "%p"
+  int n_capsules;
 } RecordOutcome;
 
 // False after a finding: the program was not started.
@@ -35,10 +38,8 @@ const char *record_real_driver(Arena *arena);
 
 // A table on stderr: kernels, how they were launched, how often.
 void record_print_launches(Arena *arena, const RecordOutcome *outcome);
-// The same as rows.
+// The same as rows, and as a capsule keeps them.
 const struct OpenLaunch *record_launches(Arena *arena, const RecordOutcome *outcome, int *n);
-// For a line of a table: "void reduce<512, Op<…> >" of "void reduce<512, Op<bool, and_kernel>
-// >(Op)".
-const char *record_short_name(Arena *arena, const char *name);
+const struct CapsuleLaunch *record_seen_launches(Arena *arena, const SeenTable *seen, int *n);
 // The contents of a capsule, told before the user shares it.
 void record_print_capsule(Arena *arena, const char *path);

@@ -32,9 +32,10 @@ static LdMatrix ldmatrix_form(int index) {
 }
 
 // Products of block-scaled atoms are not asked for: they have the registers of other atoms of the
-// same shape in bytes, and no tag would tell which lanes the factors come from.
+// same shape in bytes, and no tag would tell which lanes the factors come from. Sparse ones have
+// those of a half of the depth.
 static int forms_of(const Atom *row) {
-  if (!atom_is_of_warp(row) || atom_scales(row)) return 0;
+  if (!atom_is_of_warp(row) || atom_scales(row) || row->sparse) return 0;
   return row->f16_acc ? 2 : 1;
 }
 

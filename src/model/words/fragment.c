@@ -16,9 +16,7 @@
 //   row = lane[2]·1 + lane[3]·2 + lane[4]·4 + v[1]·8
 //   lane 0: [0][0] [0][1] [8][0] [8][1] [0][8] [0][9] [8][8] [8][9]
 //
-// ldmatrix hands out matrices of 8 rows × 16 bytes so that a receiver's 32 bits are just one
-// register of this rule; so register r of a fragment is matrix r, whose corner is where the value
-// bits above the packed ones put it.
+// A of a sparse atom is stored as half its columns, by the same rule.
 #include "model/words/fragment.h"
 
 #include <assert.h>
@@ -29,33 +27,39 @@
 #include "base/nearest.h"
 #include "base/str.h"
 #include "model/words/dtype.h"
+#include "model/words/sparse.h"
 
 enum { WARP_LANES = 32, GROUP_LANES = 128 };
 enum { REG = ATOM_PLACE_REG, SMEM = ATOM_PLACE_SMEM, TMEM = ATOM_PLACE_TMEM };
 
 const Atom atom_table[] = {
-#define ATOM(name_, ptx_, m_, n_, k_, n_step_, type_, bits_, acc_, acc_bits_, f16_acc_, lanes_, \
-             a_, b_, c_, first_, last_, knob_, section_)                                        \
-  {.name = name_,                                                                               \
-   .pattern = ptx_,                                                                             \
-   .m = m_,                                                                                     \
-   .n = n_,                                                                                     \
-   .k = k_,                                                                                     \
-   .n_step = n_step_,                                                                           \
-   .type = type_,                                                                               \
-   .bits = bits_,                                                                               \
-   .acc = acc_,                                                                                 \
-   .acc_bits = acc_bits_,                                                                       \
-   .f16_acc = f16_acc_,                                                                         \
-   .lanes = lanes_,                                                                             \
-   .place = {a_, b_, c_},                                                                       \
-   .cc_first = first_,                                                                          \
-   .cc_last = last_,                                                                            \
-   .knob = knob_,                                                                               \
-   .section = section_,                                                                         \
+#define ANY_ATOM(sparse_, name_, ptx_, m_, n_, k_, n_step_, type_, bits_, acc_, acc_bits_, \
+                 f16_acc_, lanes_, a_, b_, c_, first_, last_, knob_, section_)             \
+  {.sparse = sparse_,                                                                      \
+   .name = name_,                                                                          \
+   .pattern = ptx_,                                                                        \
+   .m = m_,                                                                                \
+   .n = n_,                                                                                \
+   .k = k_,                                                                                \
+   .n_step = n_step_,                                                                      \
+   .type = type_,                                                                          \
+   .bits = bits_,                                                                          \
+   .acc = acc_,                                                                            \
+   .acc_bits = acc_bits_,                                                                  \
+   .f16_acc = f16_acc_,                                                                    \
+   .lanes = lanes_,                                                                        \
+   .place = {a_, b_, c_},                                                                  \
+   .cc_first = first_,                                                                     \
+   .cc_last = last_,                                                                       \
+   .knob = knob_,                                                                          \
+   .section = section_,                                                                    \
    .unit = 1},
+#define ATOM(...) ANY_ATOM(0, __VA_ARGS__)
+#define SPARSE_ATOM(...) ANY_ATOM(1, __VA_ARGS__)
 #include "model/words/atom.def"
 #undef ATOM
+#undef SPARSE_ATOM
+#undef ANY_ATOM
 };
 const int atom_count = (int)(sizeof atom_table / sizeof *atom_table);
 
@@ -113,17 +117,21 @@ const char *atom_ptx(Arena *arena, const Atom *atom) {
 
 const char *atom_operand_name(AtomOperand operand) {
   static const char *const names[ATOM_MATRICES] = {
-      [ATOM_A] = "A", [ATOM_B] = "B", [ATOM_C] = "C", [ATOM_SFA] = "SFA", [ATOM_SFB] = "SFB"};
+      [ATOM_A] = "A",     [ATOM_B] = "B",     [ATOM_C] = "C",
+      [ATOM_SFA] = "SFA", [ATOM_SFB] = "SFB", [ATOM_META] = "E"};
   return names[operand];
 }
 
 int atom_lanes(const Atom *atom) { return atom->lanes == WARP_LANES ? WARP_LANES : GROUP_LANES; }
 int atom_warps(const Atom *atom) { return atom_lanes(atom) / WARP_LANES; }
 
-static bool is_scale(AtomOperand operand) { return operand > ATOM_OPERANDS; }
+bool atom_operand_is_scale(AtomOperand operand) {
+  return operand == ATOM_SFA || operand == ATOM_SFB;
+}
 
 bool atom_in_registers(const Atom *atom, AtomOperand operand) {
-  if (is_scale(operand)) return atom_scales(atom) > 0 && !atom_is_of_thread(atom);
+  if (operand == ATOM_META) return atom->sparse;
+  if (atom_operand_is_scale(operand)) return atom_scales(atom) > 0 && !atom_is_of_thread(atom);
   return atom->place[operand] & ATOM_PLACE_REG;
 }
 
@@ -131,7 +139,8 @@ bool atom_reads_tiles(const Atom *atom) { return atom->place[ATOM_B] & ATOM_PLAC
 bool atom_is_of_warp(const Atom *atom) { return atom->lanes == WARP_LANES; }
 bool atom_is_of_thread(const Atom *atom) { return atom && atom->lanes == 1; }
 bool atom_in_lanes(const Atom *atom, AtomOperand operand) {
-  if (is_scale(operand)) return atom_scales(atom) > 0;
+  if (operand == ATOM_META) return atom->sparse;
+  if (atom_operand_is_scale(operand)) return atom_scales(atom) > 0;
   return atom->place[operand] & (ATOM_PLACE_REG | ATOM_PLACE_TMEM);
 }
 bool atom_is_of_warpgroup(const Atom *atom) { return atom->lanes == GROUP_LANES; }
@@ -147,6 +156,7 @@ enum { SPELLED_MAX = 96, TYPES_MAX = 4 };
 typedef struct Spelling {
   char text[SPELLED_MAX];  // lower case, '.' for '_'
   int lanes;     // that issue it, where the name says so: of a warpgroup, or one; 0: it does not
+  bool sparse;   // A is stored as half of its columns: sp, sp::ordered_metadata
   int n_orders;  // of A and B: "row" and "col", which every atom has so
   bool wrong_order;  // or another way
   int m, n, k;       // 0: there was no shape
@@ -155,12 +165,14 @@ typedef struct Spelling {
 } Spelling;
 
 static void read_word(Spelling *out, const char *word) {
-  static const char *const fillers[] = {"mma", "async", "sync", "aligned"};
+  static const char *const fillers[] = {"mma", "async", "sync", "aligned", "metadata"};
   int m, n, k;
   char shape[SPELLED_MAX];
   for (size_t i = 0; i < sizeof fillers / sizeof *fillers; i++)
     if (str_equal(word, fillers[i])) return;
-  if (str_equal(word, "wgmma")) {
+  if (str_equal(word, "sp") || str_equal(word, "sp::ordered")) {
+    out->sparse = true;
+  } else if (str_equal(word, "wgmma")) {
     out->lanes = GROUP_LANES;
   } else if (str_equal(word, "tcgen05")) {
     out->lanes = 1;
@@ -208,7 +220,7 @@ static const Atom *find_row(const Spelling *spelling, const char *type) {
   for (int i = 0; i < atom_count; i++) {
     const Atom *row = &atom_table[i];
     bool shape = row->m == spelling->m && row->k == spelling->k &&
-                 (row->n == spelling->n || row->n_step > 0);
+                 row->sparse == spelling->sparse && (row->n == spelling->n || row->n_step > 0);
     if (shape && row->lanes == (spelling->lanes ? spelling->lanes : WARP_LANES) &&
         str_equal(row->type, type))
       return row;
@@ -259,9 +271,9 @@ bool atom_has_n(const Atom *row, int n) {
 }
 
 void atom_name_with_n(char *out, size_t bytes, const char *name, int m, int n) {
-  const int family = (int)strcspn(name, "._");
-  snprintf(out, bytes, "%.*s%cm%dn%d%s", family, name, name[family], m, n,
-           strchr(name + family + 1, 'k'));
+  const char *shape = name;  // "m64n256k16", behind "wgmma." or "wgmma.sp."
+  while (*shape != 'm' || !isdigit((unsigned char)shape[1])) shape++;
+  snprintf(out, bytes, "%.*sm%dn%d%s", (int)(shape - name), name, m, n, strchr(shape, 'k'));
 }
 
 void atom_set_n(Atom *atom, int n) {
@@ -339,12 +351,15 @@ bool atom_parse(const char *text, Atom *out, Diags *diags) {
 
 static int operand_bits(const Atom *atom, AtomOperand operand) {
   enum { SCALE_BITS = 8 };
-  return is_scale(operand) ? SCALE_BITS : operand == ATOM_C ? atom->acc_bits : atom->bits;
+  if (operand == ATOM_META) return SPARSE_META_BITS;
+  return atom_operand_is_scale(operand) ? SCALE_BITS
+         : operand == ATOM_C            ? atom->acc_bits
+                                        : atom->bits;
 }
 
 // For factors in tensor memory a column has the factors of one instruction, whatever room is left.
 static int elements_per_register(const Atom *atom, AtomOperand operand) {
-  if (is_scale(operand) && atom_is_of_thread(atom)) return atom_scales(atom);
+  if (atom_operand_is_scale(operand) && atom_is_of_thread(atom)) return atom_scales(atom);
   int bits = operand_bits(atom, operand);
   return bits < 32 ? 32 / bits : 1;
 }
@@ -410,11 +425,44 @@ static FragmentMap scale_map(const Atom *atom, AtomOperand operand) {
   return map;
 }
 
+// Bits of a row, or of a chunk of columns, that come from one bit of the place.
+static void meta_bit(FragmentMap *map, SparsePlace at, int row, int chunk) {
+  const int value = at.bit / SPARSE_META_BITS;
+  const int bit = at.lane ? __builtin_ctz((unsigned)at.lane) : __builtin_ctz((unsigned)value);
+  int *const rows = at.lane ? map->row_of_lane_bit : map->row_of_value_bit;
+  int *const cols = at.lane ? map->col_of_lane_bit : map->col_of_value_bit;
+  rows[bit] = row;
+  cols[bit] = chunk;
+}
+
+// Metadata of a sparse A: four bits for each row and chunk of columns, eight to a word. With
+// selector 0 the first lanes of each four supply them; those of other selectors follow. In a
+// warpgroup each warp has its own 16 rows. (sparse.h; CUTLASS's ELayout_64x64, 64x32 and 64x16 say
+// the same of wgmma.)
+static FragmentMap meta_map(const Atom *atom) {
+  const SparseMeta meta = sparse_meta(atom->bits, atom->k);
+  const int lanes = atom_lanes(atom);
+  FragmentMap map = {.rows = atom->m,
+                     .cols = meta.chunks,
+                     .n_lanes = lanes,
+                     .n_values = 32 / SPARSE_META_BITS,
+                     .n_lane_bits = lanes == WARP_LANES ? 5 : 7,
+                     .n_value_bits = 3};
+  enum { TILE_ROWS = 16 };
+  for (int row = 1; row < TILE_ROWS; row *= 2) meta_bit(&map, sparse_place(&meta, row, 0), row, 0);
+  for (int chunk = 1; chunk < meta.chunks; chunk *= 2)
+    meta_bit(&map, sparse_place(&meta, 0, chunk), 0, chunk);
+  for (int bit = 5; bit < map.n_lane_bits; bit++) map.row_of_lane_bit[bit] = TILE_ROWS << (bit - 5);
+  return map;
+}
+
 FragmentMap fragment_map(const Atom *atom, AtomOperand operand) {
   assert(atom_in_lanes(atom, operand));
-  if (is_scale(operand)) return scale_map(atom, operand);
+  if (atom_operand_is_scale(operand)) return scale_map(atom, operand);
+  if (operand == ATOM_META) return meta_map(atom);
+  const int stored = atom->sparse ? atom->k / 2 : atom->k;
   FragmentMap map = {.rows = operand == ATOM_B ? atom->k : atom->m,
-                     .cols = operand == ATOM_A ? atom->k : atom->n,
+                     .cols = operand == ATOM_A ? stored : atom->n,
                      .n_lanes = atom_lanes(atom)};
   map.n_values = map.rows * map.cols / map.n_lanes;
   MapBuilder to_col = {&map, map.col_of_lane_bit, map.col_of_value_bit, map.row_of_lane_bit,
@@ -518,75 +566,4 @@ FragmentPacking fragment_packing(const Atom *atom, AtomOperand operand) {
                              .per_register = elements_per_register(atom, operand)};
   packing.n_registers = (packing.n_values + packing.per_register - 1) / packing.per_register;
   return packing;
-}
-
-// ---- ldmatrix -----------------------------------------------------------------------------------
-
-int ldmatrix_addressing_lane(int matrix, int row) { return matrix * LDMATRIX_ROWS + row; }
-
-LdMatrixReceiver ldmatrix_receiver(bool trans, int row, int col) {
-  int spread = trans ? col : row, packed = trans ? row : col;
-  return (LdMatrixReceiver){.lane = spread * 4 + packed / 2, .half = packed % 2};
-}
-
-FragmentElement ldmatrix_element(bool trans, int lane, int half) {
-  int spread = lane / 4, packed = lane % 4 * 2 + half;
-  return trans ? (FragmentElement){packed, spread} : (FragmentElement){spread, packed};
-}
-
-int ldmatrix_receivers(bool trans, int row, int lanes[8]) {
-  int n = trans ? 8 : 4;
-  for (int i = 0; i < n; i++) lanes[i] = ldmatrix_receiver(trans, row, i * 8 / n).lane;
-  return n;
-}
-
-// Register bits are the value bits above those that count inside a register.
-static int add_matrix_bits(LdMatrix *load, const FragmentMap *map, int per_register) {
-  int n_registers = 1;
-  for (int b = 0; b < map->n_value_bits; b++) {
-    if (1 << b < per_register) continue;
-    if (load->n_lane_bits == 5) return 2 * LDMATRIX_MATRICES_MAX;
-    load->row_of_lane_bit[load->n_lane_bits] = map->row_of_value_bit[b];
-    load->col_of_lane_bit[load->n_lane_bits++] = map->col_of_value_bit[b];
-    n_registers *= 2;
-  }
-  return n_registers;
-}
-
-bool fragment_ldmatrix(const Atom *atom, AtomOperand operand, bool k_contiguous, int n_fragments,
-                       LdMatrix *out) {
-  if (operand >= ATOM_C || !atom_in_registers(atom, operand) || atom->bits > 32) return false;
-  if (!k_contiguous && atom->bits != 16) return false;
-  if (n_fragments < 1 || (n_fragments & (n_fragments - 1))) return false;
-  FragmentMap map = fragment_map(atom, operand);
-  LdMatrix load = {.trans = !k_contiguous, .n_lane_bits = 3};
-  bool rows_along_row = (operand == ATOM_A) == k_contiguous;
-  for (int b = 0; b < 3; b++)
-    *(rows_along_row ? &load.row_of_lane_bit[b] : &load.col_of_lane_bit[b]) = 1 << b;
-  load.n_matrices = add_matrix_bits(&load, &map, elements_per_register(atom, operand));
-  int m = operand == ATOM_A ? map.rows : 0, n = operand == ATOM_A ? 0 : map.cols;
-  for (int joined = 1; joined < n_fragments; joined *= 2, m *= 2, n *= 2) {
-    if (load.n_lane_bits == 5 || atom_warps(atom) > 1) return false;
-    load.row_of_lane_bit[load.n_lane_bits] = m;
-    load.col_of_lane_bit[load.n_lane_bits++] = n;
-    load.n_matrices *= 2;
-  }
-  if (load.n_matrices > LDMATRIX_MATRICES_MAX) return false;
-  load.n_address_lanes = load.n_matrices * LDMATRIX_ROWS;
-  for (int b = 5; b < map.n_lane_bits; b++) load.row_of_lane_bit[b] = map.row_of_lane_bit[b];
-  load.n_lane_bits = map.n_lane_bits;
-  *out = load;
-  return true;
-}
-
-FragmentElement ldmatrix_address(const LdMatrix *load, int lane) {
-  FragmentElement at = {0, 0};
-  for (int b = 0; b < load->n_lane_bits; b++)
-    if (lane >> b & 1) at.row += load->row_of_lane_bit[b], at.col += load->col_of_lane_bit[b];
-  return at;
-}
-
-const char *ldmatrix_ptx(Arena *arena, const LdMatrix *load) {
-  return arena_printf(arena, "ldmatrix.sync.aligned.m8n8.x%d%s.shared.b16", load->n_matrices,
-                      load->trans ? ".trans" : "");
 }

@@ -27,8 +27,9 @@
 #include "base/arena.h"
 #include "base/diag.h"
 
-// The last two are the scale factors of A and B, which a block-scaled atom takes besides: scale_A
-// is M × S and scale_B is S × N, S factors along the K of one instruction.
+// Behind C stand what some atoms take besides: the scale factors of A and B of a block-scaled one,
+// scale_A M × S and scale_B S × N, S factors along the K of one instruction; the metadata of a
+// sparse one, four bits for each row and chunk of columns of A (sparse.h).
 typedef enum AtomOperand {
   ATOM_A,
   ATOM_B,
@@ -36,6 +37,7 @@ typedef enum AtomOperand {
   ATOM_OPERANDS,
   ATOM_SFA,
   ATOM_SFB,
+  ATOM_META,
   ATOM_MATRICES
 } AtomOperand;
 
@@ -56,6 +58,7 @@ typedef struct Atom {
   const char *acc;        // type of C: "f32"
   int acc_bits;           // of one element of C
   bool f16_acc;           // C may be f16 too
+  bool sparse;            // A is stored as M × K / 2: metadata say which columns these are
   int lanes;              // that issue it together: 32, 128 or 1
   unsigned place[3];      // where A, B and C may lie: bits of AtomPlace
   int cc_first, cc_last;  // compute capabilities, 90 for 9.0; cc_last 0: every later one too
@@ -93,6 +96,7 @@ bool atom_on(const Atom *atom, int cc);  // does a GPU of this compute capabilit
 int64_t atom_flop(const Atom *atom);     // 2 · M · N · K
 const char *atom_ptx(Arena *arena, const Atom *atom);
 const char *atom_operand_name(AtomOperand operand);  // "A"
+bool atom_operand_is_scale(AtomOperand operand);     // SFA or SFB
 // Lanes over which the sums lie: 32 or 128, in registers or in tensor memory.
 int atom_lanes(const Atom *atom);
 int atom_warps(const Atom *atom);  // warps of those lanes: 1 or 4

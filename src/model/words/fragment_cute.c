@@ -2,6 +2,7 @@
 //
 //   SM80_16x8x16_F32F16F16F32_TN    m16n8k16.f16.f32
 //   SM90_64x128x16_F16F16F16_SS     wgmma.m64n128k16.f16.f16
+//   SM90::GMMA::SPARSE::GMMA_64x128x32_F32F16F16_SS     wgmma.sp.m64n128k32.f16.f32
 #include <stdio.h>
 #include <string.h>
 
@@ -24,11 +25,15 @@ static const char *take_type(Arena *arena, const char **at) {
 }
 
 const char *atom_of_cute(Arena *arena, const char *text) {
-  int arch, m, n, k, used = 0;
-  if (sscanf(text, "SM%4d_%4dx%4dx%4d_%n", &arch, &m, &n, &k, &used) != 4 || !used) return NULL;
+  static const char *const heads[] = {"SM%4d_%4dx%4dx%4d_%n", "SM%4d::GMMA::MMA_%4dx%4dx%4d_%n",
+                                      "SM%4d::GMMA::SPARSE::GMMA_%4dx%4dx%4d_%n"};
+  int arch, m, n, k, used = 0, head = -1;
+  while (!used && ++head < 3)
+    if (sscanf(text, heads[head], &arch, &m, &n, &k, &used) != 4) used = 0;
+  if (!used) return NULL;
   const char *at = text + used, *type[TYPES];
   for (int i = 0; i < TYPES; i++)
     if (!(type[i] = take_type(arena, &at))) return NULL;
-  return arena_printf(arena, "%sm%dn%dk%d.%s.%s", m == WARPGROUP_M ? "wgmma." : "", m, n, k,
-                      type[1], type[0]);
+  return arena_printf(arena, "%s%sm%dn%dk%d.%s.%s", m == WARPGROUP_M ? "wgmma." : "",
+                      head == 2 ? "sp." : "", m, n, k, type[1], type[0]);
 }

@@ -1,7 +1,7 @@
 // c = a + b by the driver's functions, looked up by name as PyTorch and Triton do: no header, no
 // toolkit. Words: the file of PTX; "extra" hands the parameters over as one block; "graph" captures
-// the launch in a graph, with a copy of b in front, and launches that twice; "managed" asks
-// for what no stand-in has.
+// the launch in a graph, with a copy of b in front, and launches that twice; "graph3" has
+// three launches in the graph, of which two add b to c; "managed" asks for what no stand-in has.
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -67,7 +67,8 @@ int main(int argc, char **argv) {
   } block = {a, b, c, n};
   size_t bytes = 28;
   void *extra[] = {(void *)1, &block, (void *)2, &bytes, NULL};
-  const int by_extra = !strcmp(how, "extra"), by_graph = !strcmp(how, "graph");
+  const int by_extra = !strcmp(how, "extra"), by_graph = !strncmp(how, "graph", 5),
+            n_launches = strcmp(how, "graph3") ? 1 : 3;
   void *stream = NULL, *graph = NULL, *exec = NULL;
   if (by_graph) {
     CALL(cuStreamCreate, (void **, unsigned), &stream, 0);
@@ -75,13 +76,17 @@ int main(int argc, char **argv) {
     CALL(cuMemcpyHtoDAsync_v2, (uint64_t, const void *, size_t, void *), b, host, sizeof host,
          stream);
   }
-  const int launched =
-      ((Launch *)launch)(function, (N + BLOCK - 1) / BLOCK, 1, 1, BLOCK, 1, 1, 0, stream,
-                         by_extra ? NULL : params, by_extra ? extra : NULL);
-  if (launched) return printf("launch: %d\n", launched), 2;
+  for (int i = 0; i < n_launches; i++) {
+    if (i > 0) params[0] = &c;
+    const int launched =
+        ((Launch *)launch)(function, (N + BLOCK - 1) / BLOCK, 1, 1, BLOCK, 1, 1, 0, stream,
+                           by_extra ? NULL : params, by_extra ? extra : NULL);
+    if (launched) return printf("launch: %d\n", launched), 2;
+  }
   if (by_graph) {
     CALL(cuStreamEndCapture, (void *, void **), stream, &graph);
     CALL(cuGraphInstantiateWithFlags, (void **, void *, unsigned long long), &exec, graph, 0);
+    CALL(cuGraphDestroy, (void *), graph);
     n = 0;  // parameters are those of the capture
     CALL(cuMemcpyHtoD_v2, (uint64_t, const void *, size_t), b, result, sizeof result);
     for (int i = 0; i < 2; i++) CALL(cuGraphLaunch, (void *, void *), exec, stream);
@@ -89,7 +94,7 @@ int main(int argc, char **argv) {
   }
   CALL(cuCtxSynchronize, (void), );
   CALL(cuMemcpyDtoH_v2, (void *, uint64_t, size_t), result, c, sizeof result);
-  for (int i = 0; i < N; i++) wrong += result[i] != 2 * host[i];
+  for (int i = 0; i < N; i++) wrong += result[i] != (float)(n_launches + 1) * host[i];
   printf("%s\n", wrong ? "FAIL" : "PASS");
   return wrong ? 7 : 0;
 }

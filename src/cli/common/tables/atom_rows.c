@@ -55,7 +55,9 @@ void atom_list_text(Arena *arena) {
       "nvfp4 a\n"
       "lane also gives two registers of scale factors, SFA and SFB (sm_120a). Atoms of tcgen05 "
       "have\n"
-      "their factors in tensor memory.\n",
+      "their factors in tensor memory. An A of sp is sparse: two of each four columns are stored, "
+      "and\n"
+      "lanes give a register of metadata, E. FLOP count the columns that are left out, too.\n",
       stdout);
 }
 

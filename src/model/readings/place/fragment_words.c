@@ -19,6 +19,8 @@ static const Known known[] = {
     {"wgmma", "the same for a warpgroup: four warps, 128 lanes"},
     {"mma_async", "asynchronous: sums may be read after a wait"},
     {"ldmatrix", "8 x 8 matrices from shared memory, to the lanes that mma wants"},
+    {"sp", "of each four columns of A two are stored, as E says"},
+    {"sp::ordered_metadata", "of each four columns of A two are stored, as E says"},
     {"sync", "a lane waits here until all lanes of the warp have come"},
     {"aligned", "all lanes run this same instruction: no branch between them"},
     {"row", "A row-major: neighbours along k share a register"},
@@ -43,6 +45,9 @@ static bool is_shape(const char *word) {
 }
 
 static const char *say_shape(Arena *arena, const Atom *atom) {
+  if (atom->sparse)
+    return arena_printf(arena, "A is %d x %d, stored as %d x %d; B %d x %d; C and D %d x %d",
+                        atom->m, atom->k, atom->m, atom->k / 2, atom->k, atom->n, atom->m, atom->n);
   return arena_printf(arena, "A is %d x %d (m x k), B %d x %d (k x n), C and D %d x %d", atom->m,
                       atom->k, atom->k, atom->n, atom->m, atom->n);
 }
@@ -86,7 +91,7 @@ int ptx_words(Arena *arena, const Atom *atom, const LdMatrix *load, PtxWord out[
 const char *wmma_text(Arena *arena, const Atom *atom) {
   enum { EDGE = 16, COLUMNS = 64 };
   bool has = str_equal(atom->type, "f16") || str_equal(atom->type, "bf16");
-  if (!has || !atom_is_of_warp(atom)) return NULL;
+  if (!has || !atom_is_of_warp(atom) || atom->sparse) return NULL;
   int products = EDGE * EDGE * EDGE / (atom->m * atom->n * atom->k);
   return arena_printf(
       arena,

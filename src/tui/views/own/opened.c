@@ -195,7 +195,8 @@ static void take_launch(const Reader *r, const JsonValue *value, OpenedLaunch *l
                       .note = text_of(r, value, "note"),
                       .smem = number_of(r, value, "smem_bytes"),
                       .times = number_of(r, value, "times"),
-                      .first = number_of(r, value, "first")};
+                      .first = number_of(r, value, "first"),
+                      .held = flag_of(r, value, "held")};
   take_triple(r, value, "grid", l->grid);
   take_triple(r, value, "block", l->block);
   take_triple(r, value, "cluster", l->cluster);
@@ -236,6 +237,7 @@ static void take_head(Reader *r) {
   o->is_machine_code = flag_of(r, root, "machine_code");
   o->clock = json_object_get(root, "clock");
   o->no_clock = text_of(r, root, "no_clock");
+  o->program = text_of(r, root, "program");
 }
 
 static void add_up(Opened *o) {

@@ -62,6 +62,7 @@ typedef struct OpenedLaunch {
   const char *kernel, *title, *note;  // in machine code, in CUDA; why it was not run, NULL
   int grid[3], block[3], cluster[3];
   int64_t smem, times, first;
+  bool held;  // by the capsule that is shown
 } OpenedLaunch;
 
 typedef struct Opened {
@@ -80,6 +81,7 @@ typedef struct Opened {
   OpenedSource *sources;   // the user's first, the PTX last
   OpenedLaunch *launches;  // of the program that was recorded; none where none was
   int n_launches;
+  const char *program;     // the command that was recorded; NULL: the file is no capsule
   const JsonValue *clock;  // of a run of machine code; null: there is none
   const char *no_clock;    // why the clock cannot play it; NULL
   bool is_machine_code;    // it was run, and is the text

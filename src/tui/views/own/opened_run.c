@@ -82,6 +82,13 @@ void opened_run_drop(OpenedRun *run, const char *option) {
   run->n_words = n;
 }
 
+bool opened_run_has(const OpenedRun *run, const char *option) {
+  const int end = flags_at(run);
+  for (int i = 1; i < end; i++)
+    if (str_equal(run->word[i], option)) return true;
+  return false;
+}
+
 void opened_run_put(OpenedRun *run, const char *const *words, int n) {
   if (run->n_words < 1 || run->n_words + n > WORDS) return;
   memmove(run->word + 1 + n, run->word + 1, sizeof run->word[0] * (size_t)(run->n_words - 1));

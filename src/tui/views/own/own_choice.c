@@ -47,12 +47,8 @@ bool own_list_launches(OwnWork *work) {
   if (!o || o->n_launches == 0) return false;
   work->lists_launches = true;
   work->choice = 0;
-  for (int i = 0; i < o->n_launches; i++) {
-    const OpenedLaunch *l = &o->launches[i];
-    if (strstr(l->title, o->kernel) && memcmp(l->grid, o->grid, sizeof l->grid) == 0 &&
-        memcmp(l->block, o->block, sizeof l->block) == 0)
-      work->choice = i;
-  }
+  for (int i = 0; i < o->n_launches; i++)
+    if (o->launches[i].held) work->choice = i;
   return true;
 }
 
@@ -86,6 +82,7 @@ static void draw_extents(Canvas *canvas, Rect row, int col, const int at[3]) {
 
 static void draw_launch(Canvas *canvas, Rect row, const OpenedLaunch *l) {
   canvas_printf(canvas, row, 0, 0, STYLE_TEXT, "%*" PRId64, TIMES_END, l->times);
+  if (l->held) canvas_text(canvas, row, 0, 1, STYLE_ACCENT, "▸");
   canvas_printf(canvas, row, 0, CLUSTER_AT, STYLE_TEXT, "%*" PRId64, SMEM_END - CLUSTER_AT,
                 l->smem);
   draw_extents(canvas, row, GRID_AT, l->grid);
@@ -95,9 +92,15 @@ static void draw_launch(Canvas *canvas, Rect row, const OpenedLaunch *l) {
              l->note ? STYLE_DIM : STYLE_ACCENT, l->title);
 }
 
+// The source that was run, or the command that a capsule is of.
+static const char *launcher(const OwnWork *work) {
+  const char *program = work->opened->program;
+  return program && !opened_run_has(work->run, "--main") ? program : file_name(work);
+}
+
 static void draw_launches_head(Canvas *canvas, Rect in, const OwnWork *work) {
   canvas_printf(canvas, in, 0, 1, STYLE_TITLE,
-                "%s launched these kernels; choose one and press Enter", file_name(work));
+                "%s launched these kernels; choose one and press Enter", launcher(work));
   canvas_printf(canvas, in, 2, 0, STYLE_LABEL, "%*s", TIMES_END, "times");
   canvas_text(canvas, in, 2, GRID_AT, STYLE_LABEL, "grid");
   canvas_text(canvas, in, 2, BLOCK_AT, STYLE_LABEL, "block");

@@ -39,6 +39,7 @@ void opened_run_free(OpenedRun *run);
 void opened_run_set(OpenedRun *run, const char *const *words, int n);
 // Takes an option and its values out of the words, as often as it is there: "--arg".
 void opened_run_drop(OpenedRun *run, const char *option);
+bool opened_run_has(const OpenedRun *run, const char *option);
 // Puts words behind the file.
 void opened_run_put(OpenedRun *run, const char *const *words, int n);
 // The program that runs it, where it is not this very one.

@@ -7,6 +7,7 @@
 // layout on trial changes the gutter (before → after) and the card.
 //
 // ViewState: cursor is the line from 0, pane one of OwnPane.
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -308,8 +309,22 @@ static void ask(Session *session, bool launch, const char *text) {
   textfield_set(&session->prompt.field, text);
 }
 
+// A capsule holds one launch: for another the program has to be recorded again.
+static void say_how_to_record(Session *session, const OpenedLaunch *launch) {
+  const char *program = own_work(session)->opened->program;
+  session_say(session, SAID_NOTE,
+              "to open this launch: gemmview record --kernel %s --launch %" PRId64 " -- %s",
+              launch->kernel, launch->first, program ? program : "PROGRAM");
+}
+
 static void choose(Session *session) {
   OwnWork *work = own_work(session);
+  if (work->lists_launches && !opened_run_has(work->run, "--main")) {
+    const OpenedLaunch *launch = &work->opened->launches[work->choice];
+    if (!launch->held) say_how_to_record(session, launch);
+    work->lists_launches = !launch->held;
+    return;
+  }
   const char *words[4];
   const int n = own_choice_words(session->frame, work, words);
   work->arrives = work->lists_launches;
@@ -326,7 +341,8 @@ static void list_launches(Session *session, const char *argument) {
   if (work->lists_launches)
     work->lists_launches = false;
   else if (!own_chooses(work) && !own_list_launches(work))
-    session_say(session, SAID_NOTE, "own FILE.cu --main records a program and lists its launches");
+    session_say(session, SAID_NOTE,
+                "own FILE.cu --main, or own FILE.capsule, lists the launches of a program");
 }
 
 static bool own_back(Session *session) {
@@ -482,7 +498,9 @@ static const char *own_hint(const Session *session, const Action *action) {
 
 static const Action actions[] = {
     {"launches", "O", "launches", NULL,
-     "of a recorded program (own FILE.cu --main): list its launches, and open one", list_launches},
+     "of a recorded program (own FILE.cu --main, own FILE.capsule): list its launches, and open "
+     "one",
+     list_launches},
     {"worst", "x", "worst", NULL, "the line that costs most beyond its ideal", jump_worst},
     {"worse", ", <", "by cost", "better", "the next worse line", worse},
     {"better", ". >", NULL, NULL, "the next less bad line", better},

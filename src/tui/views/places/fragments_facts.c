@@ -13,7 +13,7 @@ void fragments_draw_facts(Canvas *canvas, Rect in, const Fragments *f) {
                 f->packing.register_bits);
   canvas_printf(canvas, in, row++, 0, STYLE_DIM, "A, B %s, C %s", atom->type, atom->acc);
   static const char *const byte_ids[] = {[1] = "0 to 3", [2] = "0 or 2", [4] = "0"};
-  if (f->operand > ATOM_OPERANDS)
+  if (atom_operand_is_scale(f->operand))
     canvas_printf(canvas, in, row++, 0, STYLE_DIM, "%s %s",
                   atom_is_of_thread(atom) ? "ID" : "thread-id 0, byte-id",
                   byte_ids[atom_scales(atom)]);
@@ -24,7 +24,7 @@ void fragments_draw_facts(Canvas *canvas, Rect in, const Fragments *f) {
                                       : arena_printf(f->arena, " to %d.%d", last / 10, last % 10);
   canvas_printf(canvas, in, row++, 0, STYLE_DIM, "cc %d.%d%s", first / 10, first % 10, until);
   static const char *const where[] = {"A in registers only", "if A_REGS=1, else", "see view D"};
-  for (int i = 0; i < 3 && atom_is_of_warpgroup(atom) && f->operand == ATOM_A; i++)
+  for (int i = 0; i < 3 && atom_is_of_warpgroup(atom) && f->operand == ATOM_A && !atom->sparse; i++)
     canvas_text(canvas, in, row++, 0, STYLE_DIM, where[i]);
 }
 
@@ -41,7 +41,7 @@ static void draw_factor(Canvas *canvas, Rect row, const Fragments *f) {
 }
 
 void fragments_draw_element(Canvas *canvas, Rect row, const Fragments *f) {
-  if (f->operand > ATOM_OPERANDS && atom_is_of_thread(f->atom)) {
+  if (atom_operand_is_scale(f->operand) && atom_is_of_thread(f->atom)) {
     draw_factor(canvas, row, f);
     return;
   }

@@ -84,7 +84,8 @@ static void map_memory(FragmentMemory *memory, const FragmentMap *map) {
 
 static const char *why_not(const Fragments *f, bool k_contiguous) {
   if (f->operand == ATOM_C) return "C is not loaded: stmatrix stores such tiles.";
-  if (f->operand > ATOM_OPERANDS)
+  if (f->operand == ATOM_META) return "The lanes that give metadata load them, a word each.";
+  if (atom_operand_is_scale(f->operand))
     return "The lanes that give factors load them, a byte or a word each.";
   if (f->packing.register_bits > 32) return "ldmatrix fills registers of 32 bits: not for f64.";
   if (!k_contiguous && f->packing.value_bits != 16)
@@ -107,14 +108,20 @@ static FragmentMemory find_memory(const Fragments *f, bool k_contiguous) {
   return memory;
 }
 
-// A pane for each operand, the factors of block-scaled ones behind C.
-static const AtomOperand operands[] = {ATOM_A, ATOM_B, ATOM_C, ATOM_SFA, ATOM_SFB};
-enum { N_OPERANDS = sizeof operands / sizeof *operands };
+// A pane for each operand; behind C the factors of a block-scaled atom, the metadata of a sparse
+// one.
+enum { N_OPERANDS = 5 };
+static const AtomOperand scaled_operands[N_OPERANDS] = {ATOM_A, ATOM_B, ATOM_C, ATOM_SFA, ATOM_SFB},
+                         sparse_operands[] = {ATOM_A, ATOM_B, ATOM_C, ATOM_META};
 
-static int operands_of(const Atom *atom) { return atom_scales(atom) ? N_OPERANDS : ATOM_OPERANDS; }
+static const AtomOperand *operands_of(const Atom *atom, int *n) {
+  *n = atom_scales(atom) ? N_OPERANDS : ATOM_OPERANDS + atom->sparse;
+  return atom->sparse ? sparse_operands : scaled_operands;
+}
 
-static int pane_of(AtomOperand operand) {
-  int pane = 0;
+static int pane_of(const Atom *atom, AtomOperand operand) {
+  int pane = 0, n;
+  const AtomOperand *operands = operands_of(atom, &n);
   while (operands[pane] != operand) pane++;
   return pane;
 }
@@ -122,7 +129,8 @@ static int pane_of(AtomOperand operand) {
 // The two pictures of sums have one operand. An atom without factors has C behind A on the way
 // back.
 static AtomOperand shown_operand(FragmentsPicture picture, int pane, const Atom *atom) {
-  const int n = operands_of(atom);
+  int n;
+  const AtomOperand *operands = operands_of(atom, &n);
   if (picture >= PICTURE_ROWS) return ATOM_C;
   pane %= N_OPERANDS;
   return operands[pane < n ? pane : pane == N_OPERANDS - 1 ? n - 1 : 0];
@@ -223,7 +231,9 @@ static Fragments *with_texts(const Session *session, Fragments seen) {
 static void fragments_prepare(Session *session) {
   Fragments *f = with_texts(session, look(session));
   ViewState *state = session_view_state(session);
-  if (state->pane >= operands_of(f->atom)) state->pane = pane_of(f->operand);
+  int n_panes;
+  operands_of(f->atom, &n_panes);
+  if (state->pane >= n_panes) state->pane = pane_of(f->atom, f->operand);
   session->prepared = f;
   if (!session_compares(session)) return;
   Atom *a = ARENA_NEW(session->frame, Atom);
@@ -245,11 +255,14 @@ static void draw_title(Canvas *canvas, Rect row, const Fragments *f, FragmentsPi
                                                   [ATOM_B] = "k×n",
                                                   [ATOM_C] = "m×n",
                                                   [ATOM_SFA] = "m×blocks of k",
-                                                  [ATOM_SFB] = "blocks of k×n"};
+                                                  [ATOM_SFB] = "blocks of k×n",
+                                                  [ATOM_META] = "m×chunks of k"};
   int col = 1;
   if (side)
     col = canvas_text(canvas, row, 0, col, *side == 'A' ? STYLE_SIDE_A : STYLE_SIDE_B, side) + 2;
-  for (int i = 0; i < operands_of(f->atom); i++) {
+  int n_operands;
+  const AtomOperand *operands = operands_of(f->atom, &n_operands);
+  for (int i = 0; i < n_operands; i++) {
     const bool here = operands[i] == f->operand;
     const char *name = atom_operand_name(operands[i]);
     const int width = utf8_columns(name);
@@ -261,9 +274,10 @@ static void draw_title(Canvas *canvas, Rect row, const Fragments *f, FragmentsPi
   }
   col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, "of ");
   col = canvas_text(canvas, row, 0, col, STYLE_ACCENT, f->atom->name);
+  const bool stored = f->operand == ATOM_A && f->atom->sparse;
   if (f->held)
     col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, "  %d×%d %s", f->map.rows, f->map.cols,
-                        axes[f->operand]);
+                        stored ? "m×k/2, as stored" : axes[f->operand]);
   if (f->about_a) col = canvas_text(canvas, row, 0, col + 2, STYLE_SIDE_A, f->about_a);
   if (f->held && picture == PICTURE_GRID && col + 20 < row.cols)
     col = canvas_text(canvas, row, 0, col + 2, STYLE_DIM, "cell = lane:values");
@@ -446,9 +460,9 @@ static void choose_element(Session *session, const char *argument) {
   int64_t index[2];
   static const char *const names[] = {"A", "B", "C"};
   bool read = element_read(argument ? argument : "", names, &operand, index);
-  Fragments at = look_at(chosen_of(session), pane_of(operand), f.atom);
+  Fragments at = look_at(chosen_of(session), pane_of(f.atom, operand), f.atom);
   if (read && at.held && index[0] < at.map.rows && index[1] < at.n_cols) {
-    state->pane = pane_of(operand);
+    state->pane = pane_of(f.atom, operand);
     set_element(session, (int)index[0], (int)index[1]);
   } else if (at.held) {
     session_say(session, SAID_ERROR,
@@ -498,7 +512,7 @@ static void fragments_enter(Session *session) {
   chosen_of(session)->picture = !own.loads  ? PICTURE_GRID
                                 : own.trans ? PICTURE_LOAD_TRANS
                                             : PICTURE_LOAD;
-  session_view_state(session)->pane = pane_of(own.operand);
+  session_view_state(session)->pane = pane_of(&own.atom, own.operand);
 }
 
 static int fragments_count(const Session *session) {
@@ -514,8 +528,9 @@ static void fragments_go(Session *session, int i) { set_atom(session, i); }
 
 static void fragments_click(Session *session, int what, int value) {
   if (what != FRAGMENTS_SPOT_ELEMENT) return;
+  const Atom *atom = ((const Fragments *)session->prepared)->atom;
   session_view_state(session)->pane =
-      pane_of((AtomOperand)(value / FRAGMENTS_BASE / FRAGMENTS_BASE));
+      pane_of(atom, (AtomOperand)(value / FRAGMENTS_BASE / FRAGMENTS_BASE));
   set_element(session, value / FRAGMENTS_BASE % FRAGMENTS_BASE, value % FRAGMENTS_BASE);
 }
 

@@ -130,10 +130,69 @@ static inline bool search_clears(const SearchIndex *x, int event, int word) {
 void search_make_index(Search *search);
 bool search_places_overlap(const SearchPlace *a, const SearchPlace *b);
 
+SearchFault search_fault_of(const SearchAccess *now, const SearchAccess *then);
+
 // search_step.c: a process's next event. `other`: the two of a conflict.
 void search_start(const Search *search, SearchState *state);
 bool search_can_step(const Search *search, SearchState *state, int process);
 SearchFault search_step(const Search *search, SearchState *state, int process, int conflict[2]);
+
+// search_states.c: a set of states, each kept once, with the step that led to it first. State 0 is
+// the start.
+enum { SEARCH_CHUNK = 256 };
+typedef struct SearchNode {
+  int parent, depth;
+  uint16_t process;
+} SearchNode;
+typedef struct SearchStates {
+  const Search *search;
+  size_t bytes;
+  int n, most;
+  char **chunk;
+  SearchNode *node;
+  int *table;  // node + 1 by hash
+  uint32_t mask;
+  SearchState *start;
+} SearchStates;
+SearchStates *search_new_states(const Search *search, int most);
+void search_forget_states(SearchStates *states);
+static inline SearchState *search_state(const SearchStates *states, int i) {
+  return (SearchState *)(states->chunk[i / SEARCH_CHUNK] +
+                         (size_t)(i % SEARCH_CHUNK) * states->bytes);
+}
+// False: it is there already.
+bool search_keep(SearchStates *states, const SearchState *s, int parent, int process);
+// The steps to a state, and behind them the next event of a process `last` (-1: none).
+SearchStep *search_way(const SearchStates *states, int node, int last, int *n_steps);
+
+// search_witness.c: takes what leads to a fault as the result, without events that do not. The last
+// step is the fault; of a deadlock it is the last that was possible.
+void search_found(const Search *search, SearchResult *out, SearchStep *step, int n,
+                  SearchFault fault);
+
+// search_needs.c: what must have happened before an event. A row has the steps of each process
+// first. NULL: there is no room for it, or it was given up.
+typedef uint16_t SearchCount;
+enum { SEARCH_NEVER = UINT16_MAX };  // in place of the first process's steps
+typedef struct SearchNeeds SearchNeeds;
+SearchNeeds *search_new_needs(const Search *search, const SearchOptions *options);
+int search_need_width(const SearchNeeds *needs);
+int64_t search_need_steps(const SearchNeeds *needs, const SearchCount *row);
+int64_t search_need_arrivals(const SearchNeeds *needs, int bar);  // of a phase; 0: not known
+int64_t search_need_phase_of(const SearchNeeds *needs, const SearchCount *row, int bar);
+// Until an event is done; until the process has gone on behind it.
+const SearchCount *search_need(const SearchNeeds *needs, int process, int at);
+const SearchCount *search_need_behind(const SearchNeeds *needs, int process, int at);
+// Into a row: to stand in front of an event.
+void search_need_front(const SearchNeeds *needs, int process, int at, SearchCount *row);
+// Joined into a row: so many phases over and so many arrivals `more`, by a process no events from
+// that one on.
+void search_need_phase(const SearchNeeds *needs, SearchCount *row, int bar, int64_t phases,
+                       int64_t more, int but_process, int but_at);
+
+// search_least.c: looks for a witness of the same fault with the fewest steps; says whether there
+// is none with fewer than the result then has.
+bool search_least(Search *search, const SearchOptions *options, SearchResult *out);
 
 // search_alike.c: whether all orders are one, up to neighbours that have nothing to do with each
 // other, and it does no harm; false: it is not known. `held`: an event that may come too late for

@@ -1,0 +1,383 @@
+// What must have happened before an event, in every order: steps of each process, phases of each
+// mbarrier, meetings of each barrier.
+//
+// A wait needs a phase, and a phase needs arrivals. Arrivals of a process that can come only later
+// do not count for it; where those of all other processes are too few, this process must have
+// arrived. So needs grow until they change no more. They are never too large: whatever is missing
+// here makes a need smaller.
+//
+//   consumer 1 of 2 reads slot 0, turn 1   needs full[0] phase 1 → the producer's second fill and
+//                                          its box → empty[0] phase 0 → both consumers' first
+//                                          arrivals → both first reads: 2 · 4 + … steps
+//
+// A row is a need: the number of steps of each process, then phases that are over, then meetings.
+#include <string.h>
+
+#include "base/whole.h"
+#include "order/search_inside.h"
+
+enum { ROWS_MAX = 1 << 23, PASSES = 8, NO_BAR = -1, MANY = -2 };
+
+typedef SearchCount Count;
+
+typedef struct Spot {
+  int process, at;
+} Spot;
+
+struct SearchNeeds {
+  const Search *s;
+  const SearchIndex *x;
+  int width, bars_at, meets_at, n_events;
+  Count *taken;            // [events][width] before and with it
+  Count *met;              // [events that meet][width]: with the meeting, too
+  Count *scratch, *then;   // [width]
+  int *met_row;            // by event; -1: it meets nobody
+  Spot *spot, *order;      // by event; all events, most behind what they need
+  SearchLists arrive, land, meet;  // by mbarrier, or barrier: events
+  int *init, *said;        // by mbarrier: the event; NO_BAR, or MANY
+  int64_t *expects;        // by mbarrier or barrier (behind those): arrivals of a phase; 0: unknown
+  SearchMeet *how;         // by barrier: the most that any of its events lets count
+  int64_t *have;           // scratch, by process
+  bool changed;
+};
+
+static Count *row_of(const SearchNeeds *n, int event) {
+  return n->taken + (size_t)event * (size_t)n->width;
+}
+
+static void join(const SearchNeeds *n, Count *restrict into, const Count *restrict from) {
+  for (int i = 0; i < n->width; i++) into[i] = into[i] < from[i] ? from[i] : into[i];
+}
+
+const Count *search_need(const SearchNeeds *n, int process, int at) {
+  return row_of(n, n->x->base[process] + at);
+}
+
+// Behind an event: with the meeting that it waits for.
+static const Count *behind(const SearchNeeds *n, int event) {
+  const int met = n->met_row[event];
+  return met < 0 ? row_of(n, event) : n->met + (size_t)met * (size_t)n->width;
+}
+
+const Count *search_need_behind(const SearchNeeds *n, int process, int at) {
+  return behind(n, n->x->base[process] + at);
+}
+
+int64_t search_need_steps(const SearchNeeds *n, const Count *row) {
+  int64_t steps = 0;
+  for (int p = 0; p < n->s->n_processes; p++) steps += row[p];
+  return steps;
+}
+
+int search_need_width(const SearchNeeds *n) { return n->width; }
+
+// What is needed to stand in front of an event, with what it comes after.
+void search_need_front(const SearchNeeds *n, int process, int at, Count *row) {
+  const int event = n->x->base[process] + at;
+  const struct SearchGate *gate = &n->x->gate[event < n->n_events ? event : 0];
+  memset(row, 0, sizeof *row * (size_t)n->width);
+  if (at > 0) join(n, row, behind(n, event - 1));
+  if (at < n->s->process[process].n_events && gate->process >= 0)
+    join(n, row, behind(n, n->x->base[gate->process] + gate->at));
+}
+
+// ---- what a phase needs -------------------------------------------------------------------------
+
+static const SearchEvent *event_of(const SearchNeeds *n, int event) {
+  return search_event(n->s, n->spot[event].process, n->spot[event].at);
+}
+
+static int64_t weight_of(const SearchNeeds *n, int event) {
+  const SearchEvent *e = event_of(n, event);
+  return e->kind == SEARCH_LAND ? e->bytes
+         : e->kind == SEARCH_ARRIVE ? e->n
+                                    : 1;
+}
+
+static bool counts(const SearchNeeds *n, int event, int dim, int64_t last, const Spot *but) {
+  const Spot *spot = &n->spot[event];
+  if (spot->process == but->process && spot->at >= but->at) return false;
+  return row_of(n, event)[dim] <= last;
+}
+
+// Of the events of a list that can come while a phase up to `last` is under way, those without
+// which there are fewer than `total`. False: there are fewer in any case.
+static bool need_of_list(const SearchNeeds *n, Count *row, const SearchLists *list, int object,
+                         int dim, int64_t last, int64_t total, const Spot *but) {
+  const int first = list->first[object], end = list->first[object + 1];
+  int64_t sum = 0;
+  for (int k = first; k < end; k++)
+    if (counts(n, list->list[k], dim, last, but)) sum += weight_of(n, list->list[k]);
+  if (sum < total) return false;
+  for (int k = first, next; k < end; k = next) {
+    const int process = n->spot[list->list[k]].process;
+    int64_t own = 0, here = 0;
+    for (next = k; next < end && n->spot[list->list[next]].process == process; next++)
+      if (counts(n, list->list[next], dim, last, but)) own += weight_of(n, list->list[next]);
+    const int64_t needed = total - (sum - own);
+    for (int i = k; i < next && here < needed; i++) {
+      if (!counts(n, list->list[i], dim, last, but)) continue;
+      here += weight_of(n, list->list[i]);
+      if (here >= needed) join(n, row, row_of(n, list->list[i]));
+    }
+  }
+  return true;
+}
+
+static void never(Count *row) { row[0] = SEARCH_NEVER; }
+
+static int64_t expected_bytes(const SearchNeeds *n, int bar, const Count *row) {
+  int64_t bytes = 0;
+  for (int k = n->arrive.first[bar]; k < n->arrive.first[bar + 1]; k++) {
+    const Spot *spot = &n->spot[n->arrive.list[k]];
+    if (spot->at < row[spot->process]) bytes += event_of(n, n->arrive.list[k])->bytes;
+  }
+  return bytes;
+}
+
+// What all that happens before the phases are over needs, without arrivals that come later. Bytes
+// that are expected by then have landed by then.
+void search_need_phase(const SearchNeeds *n, Count *row, int bar, int64_t phases, int64_t more,
+                       int but_process, int but_at) {
+  const Spot but = {but_process, but_at};
+  const int dim = n->bars_at + bar;
+  const int64_t each = n->expects[bar], last = phases - (more == 0);
+  if (!each || last < 0 || phases > SEARCH_EVENTS_MAX) return;
+  Count *then = n->then;
+  memset(then, 0, sizeof *then * (size_t)n->width);
+  if (!need_of_list(n, then, &n->arrive, bar, dim, last, phases * each + more, &but) ||
+      (!more &&
+       !need_of_list(n, then, &n->land, bar, dim, last, expected_bytes(n, bar, then), &but)))
+    never(then);
+  if (then[dim] < phases) then[dim] = (Count)phases;
+  join(n, row, then);
+}
+
+int64_t search_need_arrivals(const SearchNeeds *n, int bar) { return n->expects[bar]; }
+int64_t search_need_phase_of(const SearchNeeds *n, const Count *row, int bar) {
+  return row[n->bars_at + bar];
+}
+
+// ---- meetings -----------------------------------------------------------------------------------
+
+static bool may_count_ended(const SearchNeeds *n, int process, int barrier) {
+  const SearchProcess *p = &n->s->process[process];
+  if (p->agent || n->how[barrier] == SEARCH_MEET_ALL) return false;
+  return n->how[barrier] == SEARCH_MEET_CLUSTER || p->rank == n->s->meet[barrier].rank;
+}
+
+// How often each process may have come for so many meetings; the sum. A process comes to each of
+// them once, by a wait or because it has ended, and by what it does not wait for.
+static int64_t count_comings(const SearchNeeds *n, int barrier, int64_t times) {
+  int64_t sum = 0;
+  memset(n->have, 0, sizeof *n->have * (size_t)n->s->n_processes);
+  for (int k = n->meet.first[barrier]; k < n->meet.first[barrier + 1]; k++) {
+    const int event = n->meet.list[k], p = n->spot[event].process;
+    if (row_of(n, event)[n->meets_at + barrier] >= times) continue;
+    if (event_of(n, event)->kind == SEARCH_PASS || !may_count_ended(n, p, barrier)) n->have[p]++;
+  }
+  for (int p = 0; p < n->s->n_processes; p++) {
+    if (may_count_ended(n, p, barrier)) n->have[p] += times;
+    sum += n->have[p];
+  }
+  return sum;
+}
+
+// The processes of a barrier that must have come for so many meetings. One that came because it has
+// ended has done all that it does.
+static void need_meeting(const SearchNeeds *n, Count *row, int barrier, int64_t times) {
+  const int first = n->meet.first[barrier], end = n->meet.first[barrier + 1],
+            dim = n->meets_at + barrier;
+  const int64_t total = times * n->expects[n->s->n_bars + barrier];
+  if (!total) return;
+  const int64_t sum = count_comings(n, barrier, times);
+  if (sum < total) never(row);
+  for (int k = first, own = first; k < end; k++) {
+    const int event = n->meet.list[k], p = n->spot[event].process;
+    if (n->spot[n->meet.list[own]].process != p) own = k;
+    if (k - own < total - (sum - n->have[p])) join(n, row, row_of(n, event));
+  }
+  if (row[dim] < times) row[dim] = (Count)times;
+}
+
+// ---- events -------------------------------------------------------------------------------------
+
+// An mbarrier that is used has been initialised, for those from afar by a fence.
+static void need_begun(const SearchNeeds *n, Count *row, int process, const SearchEvent *e) {
+  const SearchBar *bar = &n->s->bar[e->object];
+  const bool afar = n->s->process[process].agent || n->s->process[process].rank != bar->rank;
+  if (bar->given) return;
+  if (n->init[e->object] >= 0) join(n, row, row_of(n, n->init[e->object]));
+  if (afar && n->said[e->object] >= 0) join(n, row, row_of(n, n->said[e->object]));
+}
+
+// A wait goes on in the first phase from the one it knows of that has the other bit.
+static void need_wait(const SearchNeeds *n, Count *row, const Spot *spot, const SearchEvent *e) {
+  const int64_t known = row[n->bars_at + e->object];
+  if (e->bit > 1) return;
+  search_need_phase(n, row, e->object, known + ((known & 1) == e->bit), 0, spot->process,
+                    spot->at);
+}
+
+// Arrivals that came before fill phases, and this one has room.
+static void need_room(const SearchNeeds *n, Count *row, int event, const SearchEvent *e) {
+  const int64_t each = n->expects[e->object];
+  int64_t before = e->n;
+  if (!each) return;
+  for (int k = n->arrive.first[e->object]; k < n->arrive.first[e->object + 1]; k++) {
+    const int other = n->arrive.list[k];
+    const Spot *spot = &n->spot[other];
+    if (other != event && spot->at < row[spot->process]) before += event_of(n, other)->n;
+  }
+  const int64_t phase = ceil_div(before, each) - 1;
+  if (phase > row[n->bars_at + e->object])
+    search_need_phase(n, row, e->object, phase, 0, n->spot[event].process, n->spot[event].at);
+}
+
+static void update(SearchNeeds *n, Count *row) {
+  const size_t bytes = sizeof *row * (size_t)n->width;
+  if (memcmp(row, n->scratch, bytes) == 0) return;
+  memcpy(row, n->scratch, bytes);
+  n->changed = true;
+}
+
+static void look_at(SearchNeeds *n, const Spot *spot) {
+  const int event = n->x->base[spot->process] + spot->at;
+  const SearchEvent *e = search_event(n->s, spot->process, spot->at);
+  Count *row = n->scratch;
+  search_need_front(n, spot->process, spot->at, row);
+  join(n, row, row_of(n, event));
+  if (row[spot->process] <= spot->at) row[spot->process] = (Count)(spot->at + 1);
+  if (search_is_about_mbarrier(e) && e->kind != SEARCH_INIT) need_begun(n, row, spot->process, e);
+  if (e->kind == SEARCH_WAIT) need_wait(n, row, spot, e);
+  if (e->kind == SEARCH_ARRIVE) need_room(n, row, event, e);
+  update(n, row_of(n, event));
+  if (n->met_row[event] < 0) return;
+  const int64_t times = row[n->meets_at + e->object] + 1;
+  need_meeting(n, row, e->object, times);
+  update(n, n->met + (size_t)n->met_row[event] * (size_t)n->width);
+}
+
+// ---- the start ----------------------------------------------------------------------------------
+
+// One order that can be, as far as it goes, and the other events behind it.
+static void find_order(SearchNeeds *n) {
+  const Search *s = n->s;
+  SearchState *state = arena_alloc(s->arena, n->x->state_bytes);
+  bool *listed = ARENA_ARRAY(s->arena, bool, n->n_events + 1),
+       *stuck = ARENA_ARRAY(s->arena, bool, s->n_processes + 1);
+  int n_listed = 0, conflict[2];
+  search_start(s, state);
+  for (bool any = true; any;) {
+    any = false;
+    for (int p = 0; p < s->n_processes; p++)
+      while (!stuck[p] && search_can_step(s, state, p)) {
+        const int at = search_at(state, p);
+        listed[n->x->base[p] + at] = any = true;
+        n->order[n_listed++] = (Spot){p, at};
+        stuck[p] = search_step(s, state, p, conflict) != SEARCH_NO_FAULT;
+      }
+  }
+  for (int event = 0; event < n->n_events; event++)
+    if (!listed[event]) n->order[n_listed++] = n->spot[event];
+}
+
+static void set_once(int *to, int event) { *to = *to == NO_BAR ? event : MANY; }
+
+static void list_bars(SearchNeeds *n) {
+  const Search *s = n->s;
+  for (int b = 0; b < s->n_bars; b++) n->init[b] = n->said[b] = NO_BAR;
+  for (int event = 0; event < n->n_events; event++)
+    if (event_of(n, event)->kind == SEARCH_INIT)
+      set_once(&n->init[event_of(n, event)->object], event);
+  for (int b = 0; b < s->n_bars; b++) {
+    const int init = n->init[b];
+    const int64_t each = s->bar[b].given ? s->bar[b].given : init >= 0 ? event_of(n, init)->n : 0;
+    n->expects[b] = s->bar[b].given && init != NO_BAR ? 0 : max64(each, 0);
+    if (init < 0) continue;
+    const SearchProcess *p = &s->process[n->spot[init].process];
+    n->said[b] = event_of(n, init)->bit ? init : NO_BAR;
+    for (int i = n->spot[init].at + 1; i < p->n_events && n->said[b] < 0; i++)
+      if (p->event[i].kind == SEARCH_INIT_SAID) n->said[b] = init + i - n->spot[init].at;
+  }
+}
+
+// Meetings of one size only; an arrival of less than one is counted for nothing.
+static void list_meetings(SearchNeeds *n) {
+  const Search *s = n->s;
+  for (int b = 0; b < s->n_meets; b++) {
+    int64_t *each = &n->expects[s->n_bars + b];
+    *each = INT64_MAX;
+    n->how[b] = SEARCH_MEET_ALL;
+    for (int k = n->meet.first[b]; k < n->meet.first[b + 1]; k++)
+{
+      const SearchEvent *e = event_of(n, n->meet.list[k]);
+      *each = min64(*each, e->n);
+      if (e->bit && n->how[b] != SEARCH_MEET_CLUSTER) n->how[b] = (SearchMeet)e->bit;
+    }
+    if (*each == INT64_MAX || *each < 1) *each = 0;
+  }
+  for (int b = 0; b < s->n_bars; b++)
+    for (int k = n->arrive.first[b]; k < n->arrive.first[b + 1]; k++)
+      if (event_of(n, n->arrive.list[k])->n < 0) n->expects[b] = 0;
+}
+
+static SearchLists list_kinds(const SearchNeeds *n, int objects, SearchKind a, SearchKind b) {
+  const Search *s = n->s;
+  SearchLists out = {ARENA_ARRAY(s->arena, int, objects + 2),
+                     ARENA_ARRAY(s->arena, int, n->n_events + 1)};
+  int *first = out.first;
+  for (int turn = 0; turn < 2; turn++) {
+    for (int event = 0; event < n->n_events; event++) {
+      const SearchEvent *e = event_of(n, event);
+      if (e->kind != a && e->kind != b) continue;
+      if (turn == 0)
+        first[e->object + 2]++;
+      else
+        out.list[first[e->object + 1]++] = event;
+    }
+    for (int i = 2; turn == 0 && i < objects + 2; i++) first[i] += first[i - 1];
+  }
+  return out;
+}
+
+SearchNeeds *search_new_needs(const Search *s, const SearchOptions *options) {
+  Arena *arena = s->arena;
+  SearchNeeds *n = ARENA_NEW(arena, SearchNeeds);
+  *n = (SearchNeeds){.s = s, .x = s->index, .n_events = search_events(s)};
+  n->bars_at = s->n_processes, n->meets_at = n->bars_at + s->n_bars;
+  n->width = n->meets_at + s->n_meets;
+  if ((int64_t)n->width * n->n_events > ROWS_MAX) return NULL;
+  n->spot = ARENA_ARRAY(arena, Spot, n->n_events + 1);
+  n->order = ARENA_ARRAY(arena, Spot, n->n_events + 1);
+  n->met_row = ARENA_ARRAY(arena, int, n->n_events + 1);
+  int n_met = 0;
+  for (int p = 0; p < s->n_processes; p++)
+    for (int i = 0; i < s->process[p].n_events; i++) {
+      const int event = n->x->base[p] + i;
+      n->spot[event] = (Spot){p, i};
+      n->met_row[event] = s->process[p].event[i].kind == SEARCH_MEET ? n_met++ : -1;
+    }
+  n->taken = ARENA_ARRAY(arena, Count, n->n_events * n->width + 1);
+  n->met = ARENA_ARRAY(arena, Count, n_met * n->width + 1);
+  n->scratch = ARENA_ARRAY(arena, Count, n->width + 1);
+  n->then = ARENA_ARRAY(arena, Count, n->width + 1);
+  n->have = ARENA_ARRAY(arena, int64_t, s->n_processes + 1);
+  n->init = ARENA_ARRAY(arena, int, s->n_bars + 1);
+  n->said = ARENA_ARRAY(arena, int, s->n_bars + 1);
+  n->expects = ARENA_ARRAY(arena, int64_t, s->n_bars + s->n_meets + 1);
+  n->arrive = list_kinds(n, s->n_bars, SEARCH_ARRIVE, SEARCH_ARRIVE);
+  n->land = list_kinds(n, s->n_bars, SEARCH_LAND, SEARCH_LAND);
+  n->meet = list_kinds(n, s->n_meets, SEARCH_MEET, SEARCH_PASS);
+  n->how = ARENA_ARRAY(arena, SearchMeet, s->n_meets + 1);
+  list_bars(n);
+  list_meetings(n);
+  find_order(n);
+  n->changed = true;
+  for (int pass = 0; pass < PASSES && n->changed; pass++) {
+    n->changed = false;
+    if (options->goes_on && !options->goes_on(options->context, 0)) return NULL;
+    for (int i = 0; i < n->n_events; i++) look_at(n, &n->order[i]);
+  }
+  return n;
+}

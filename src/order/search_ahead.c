@@ -23,7 +23,9 @@ enum { PIECE = 64 };
 
 typedef struct AheadBar {
   int64_t pending, bytes;
-  uint32_t phase;  // the last one that it may get to
+  int64_t expects, lands;  // bytes, of all that others may do
+  int loose;               // process + 1 that expects bytes and has not arrived yet; -1: several
+  uint32_t phase;          // the last one that it may get to
   bool wild, used, init;
 } AheadBar;
 
@@ -279,11 +281,17 @@ static void arrive(const Search *search, SearchState *s, SearchAhead *w, int pro
   bar->used = true;
   if (e->kind == SEARCH_ARRIVE) {
     tell(search, w, process, e->object);
+    bar->expects += e->bytes;
+    if (e->n == 0)
+      bar->loose = bar->loose && bar->loose != process + 1 ? -1 : process + 1;
+    else if (bar->loose == process + 1)
+      bar->loose = 0;
     if (bar->pending < e->n) bar->wild = true;
     bar->pending -= e->n;
     if (search->index->alone[e->object]) bar->bytes += e->bytes;
   } else {
     bar->bytes -= e->bytes;
+    bar->lands += e->bytes;
   }
   if (bar->wild || bar->pending > 0 || bar->bytes > 0) return;
   bar->phase++;
@@ -539,6 +547,20 @@ static bool outlives(const Search *search, const SearchAhead *w, int process, in
   return false;
 }
 
+// Whether arrivals and bytes that others may bring in this phase make a difference. When the event
+// and all their arrivals have come, the bytes that are expected must be no fewer than those that
+// land: else the phase may end before the last bytes, or not at all.
+static bool meets_count(const Search *search, SearchState *s, const SearchAhead *w,
+                        const SearchEvent *e) {
+  const AheadBar *bar = &w->bar[e->object];
+  const bool arrives = e->kind == SEARCH_ARRIVE;
+  const int64_t left = bar->pending - (arrives ? e->n : 0),
+                expected = search_phases(search, s)[e->object].bytes + bar->expects +
+                           (arrives ? e->bytes : -e->bytes);
+  if (left > 0) return false;
+  return left < 0 || bar->loose || expected < bar->lands || others_wait(search, s, w, e->object);
+}
+
 static bool meets_at_mbarrier(const Search *search, SearchState *s, const SearchAhead *w,
                               int process, const SearchEvent *e) {
   const AheadBar *bar = &w->bar[e->object];
@@ -551,8 +573,7 @@ static bool meets_at_mbarrier(const Search *search, SearchState *s, const Search
                     (search->process[process].agent || search->process[process].rank != rank);
   if (afar && all_end(search, w, rank, process)) return true;
   if (e->kind == SEARCH_WAIT) return false;
-  const int64_t left = bar->pending - (e->kind == SEARCH_ARRIVE ? e->n : 0);
-  return left <= 0 && others_wait(search, s, w, e->object);
+  return meets_count(search, s, w, e);
 }
 
 // Whether an event ends work in the background on a block's memory.

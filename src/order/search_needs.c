@@ -28,16 +28,16 @@ struct SearchNeeds {
   const Search *s;
   const SearchIndex *x;
   int width, bars_at, meets_at, n_events;
-  Count *taken;            // [events][width] before and with it
-  Count *met;              // [events that meet][width]: with the meeting, too
-  Count *scratch, *then;   // [width]
-  int *met_row;            // by event; -1: it meets nobody
-  Spot *spot, *order;      // by event; all events, most behind what they need
+  Count *taken;                    // [events][width] before and with it
+  Count *met;                      // [events that meet][width]: with the meeting, too
+  Count *scratch, *then;           // [width]
+  int *met_row;                    // by event; -1: it meets nobody
+  Spot *spot, *order;              // by event; all events, most behind what they need
   SearchLists arrive, land, meet;  // by mbarrier, or barrier: events
-  int *init, *said;        // by mbarrier: the event; NO_BAR, or MANY
-  int64_t *expects;        // by mbarrier or barrier (behind those): arrivals of a phase; 0: unknown
-  SearchMeet *how;         // by barrier: the most that any of its events lets count
-  int64_t *have;           // scratch, by process
+  int *init, *said;                // by mbarrier: the event; NO_BAR, or MANY
+  int64_t *expects;  // by mbarrier or barrier (behind those): arrivals of a phase; 0: unknown
+  SearchMeet *how;   // by barrier: the most that any of its events lets count
+  int64_t *have;     // scratch, by process
   bool changed;
 };
 
@@ -89,9 +89,7 @@ static const SearchEvent *event_of(const SearchNeeds *n, int event) {
 
 static int64_t weight_of(const SearchNeeds *n, int event) {
   const SearchEvent *e = event_of(n, event);
-  return e->kind == SEARCH_LAND ? e->bytes
-         : e->kind == SEARCH_ARRIVE ? e->n
-                                    : 1;
+  return e->kind == SEARCH_LAND ? e->bytes : e->kind == SEARCH_ARRIVE ? e->n : 1;
 }
 
 static bool counts(const SearchNeeds *n, int event, int dim, int64_t last, const Spot *but) {
@@ -215,8 +213,7 @@ static void need_begun(const SearchNeeds *n, Count *row, int process, const Sear
 static void need_wait(const SearchNeeds *n, Count *row, const Spot *spot, const SearchEvent *e) {
   const int64_t known = row[n->bars_at + e->object];
   if (e->bit > 1) return;
-  search_need_phase(n, row, e->object, known + ((known & 1) == e->bit), 0, spot->process,
-                    spot->at);
+  search_need_phase(n, row, e->object, known + ((known & 1) == e->bit), 0, spot->process, spot->at);
 }
 
 // Arrivals that came before fill phases, and this one has room.
@@ -309,8 +306,7 @@ static void list_meetings(SearchNeeds *n) {
     int64_t *each = &n->expects[s->n_bars + b];
     *each = INT64_MAX;
     n->how[b] = SEARCH_MEET_ALL;
-    for (int k = n->meet.first[b]; k < n->meet.first[b + 1]; k++)
-{
+    for (int k = n->meet.first[b]; k < n->meet.first[b + 1]; k++) {
       const SearchEvent *e = event_of(n, n->meet.list[k]);
       *each = min64(*each, e->n);
       if (e->bit && n->how[b] != SEARCH_MEET_CLUSTER) n->how[b] = (SearchMeet)e->bit;

@@ -14,7 +14,14 @@
 #include "base/whole.h"
 #include "order/search_inside.h"
 
-enum { STATES_MAX = 60000, WIDE_STATES = 15000, ASK_EVERY = 512, NEAR = 1500, HELD = 24, SHORTER_STATES = 6000 };
+enum {
+  STATES_MAX = 60000,
+  WIDE_STATES = 15000,
+  ASK_EVERY = 512,
+  NEAR = 1500,
+  HELD = 24,
+  SHORTER_STATES = 6000
+};
 
 typedef struct Run {
   Search *search;
@@ -245,8 +252,7 @@ static bool look_nearer(Search *search, const SearchOptions *options, SearchResu
     const int node = r->expanded++;
     const bool stopped = r->expanded % ASK_EVERY == 1 && options->goes_on &&
                          !options->goes_on(options->context, out->states);
-    const bool longer =
-        r->states->node[node].depth + (r->only != SEARCH_DEADLOCK) >= out->n_steps;
+    const bool longer = r->states->node[node].depth + (r->only != SEARCH_DEADLOCK) >= out->n_steps;
     if (stopped) return false;
     if (!longer && expand(r, node)) continue;
     const int64_t states = out->states;

@@ -180,6 +180,14 @@ int search_need_width(const SearchNeeds *needs);
 int64_t search_need_steps(const SearchNeeds *needs, const SearchCount *row);
 int64_t search_need_arrivals(const SearchNeeds *needs, int bar);  // of a phase; 0: not known
 int64_t search_need_phase_of(const SearchNeeds *needs, const SearchCount *row, int bar);
+// A process may do no more steps than these.
+typedef struct SearchLimit {
+  int process, most;
+} SearchLimit;
+// The needs where processes are limited; until the next question.
+const SearchNeeds *search_needs_within(SearchNeeds *needs, const SearchOptions *options,
+                                       const SearchLimit *limit, int n_limits);
+int64_t search_needs_work(const SearchNeeds *needs);  // words of all rows
 // Until an event is done; until the process has gone on behind it.
 const SearchCount *search_need(const SearchNeeds *needs, int process, int at);
 const SearchCount *search_need_behind(const SearchNeeds *needs, int process, int at);

@@ -16,18 +16,27 @@
 #include "base/whole.h"
 #include "order/search_inside.h"
 
-enum { LIMITS = 6, TARGETS_MAX = 4096, STATES_MAX = 4000, WORK = 20000000, ASK_EVERY = 512 };
+enum {
+  LIMITS = 6,
+  TARGETS_MAX = 4096,
+  STATES_MAX = 4000,
+  STATE_WORK = 20000000,
+  NEED_WORK = 60000000,
+  ASK_EVERY = 512
+};
 
-// A process may have done no more steps than these.
-typedef struct Limit {
-  int process, most;
-} Limit;
+// What else a target needs: nothing, to stand in front of an event, to have begun it, to have gone
+// on behind it.
+typedef enum Part { PART_NONE, PART_FRONT, PART_BEGUN, PART_BEHIND } Part;
 
 typedef struct Target {
-  int64_t least;
   int process, at;  // the event that does harm; process -1: any
-  int n_limits;
-  Limit limit[LIMITS];
+  int other, other_at;
+  Part part;
+  int rank;  // all processes of this block have ended; -1: of none
+  int64_t least;
+  int n_limits;  // processes have done no more steps than these
+  SearchLimit limit[LIMITS];
   SearchCount *row;
 } Target;
 
@@ -52,49 +61,88 @@ static int steps_of(const SearchState *s, int process) {
   return search_at(s, process) + search_has_arrived(s, process);
 }
 
-// ---- targets ------------------------------------------------------------------------------------
+// ---- what a target needs ------------------------------------------------------------------------
 
-static SearchCount *new_row(const Least *l) {
-  return ARENA_ARRAY(l->search->arena, SearchCount, search_need_width(l->needs) + 1);
-}
-
-static void join(const Least *l, SearchCount *restrict into, const SearchCount *restrict from) {
-  for (int i = 0, n = search_need_width(l->needs); i < n; i++)
+static void join(const SearchNeeds *needs, SearchCount *restrict into,
+                 const SearchCount *restrict from) {
+  for (int i = 0, n = search_need_width(needs); i < n; i++)
     into[i] = into[i] < from[i] ? from[i] : into[i];
 }
 
+static void need_other(const Least *l, const SearchNeeds *needs, const Target *t) {
+  const int p = t->other, at = t->other_at;
+  if (t->part == PART_FRONT) search_need_front(needs, p, at, l->row);
+  if (t->part == PART_BEGUN) join(needs, l->row, search_need(needs, p, at));
+  if (t->part == PART_BEHIND) join(needs, l->row, search_need_behind(needs, p, at));
+}
+
+static void need_end_of(const Least *l, const SearchNeeds *needs, int rank) {
+  for (int p = 0; p < l->search->n_processes; p++) {
+    const SearchProcess *process = &l->search->process[p];
+    if (!process->agent && process->rank == rank && process->n_events)
+      join(needs, l->row, search_need(needs, p, process->n_events - 1));
+  }
+}
+
+// Behind so many arrivals one more is one too many.
+static void need_full_phase(const Least *l, const SearchNeeds *needs, const Target *t) {
+  const SearchEvent *e = search_event(l->search, t->process, t->at);
+  const int64_t each = search_need_arrivals(needs, e->object),
+                phase = search_need_phase_of(needs, l->row, e->object);
+  if (each && e->n <= each)
+    search_need_phase(needs, l->row, e->object, phase, each - e->n + 1, t->process, t->at);
+}
+
+// A wait that could go on, and the end of the phase that lets it.
+static void need_lap(const Least *l, const SearchNeeds *needs, const Target *t) {
+  const SearchEvent *e = search_event(l->search, t->other, t->other_at);
+  const int64_t known = search_need_phase_of(needs, l->row, e->object);
+  search_need_phase(needs, l->row, e->object, known + 1 + ((known & 1) == e->bit), 0, t->other,
+                    t->other_at);
+}
+
+// The row of a target, and its number of steps; false: it cannot be in fewer than the witness has.
+static bool find_need(const Least *l, const SearchNeeds *needs, Target *t) {
+  memset(l->row, 0, sizeof *l->row * (size_t)search_need_width(needs));
+  if (t->process >= 0) search_need_front(needs, t->process, t->at, l->row);
+  need_other(l, needs, t);
+  if (t->rank >= 0) need_end_of(l, needs, t->rank);
+  if (l->out->fault == SEARCH_TOO_MANY) need_full_phase(l, needs, t);
+  if (l->out->fault == SEARCH_LAPPED) need_lap(l, needs, t);
+  if (t->process >= 0 && l->row[t->process] > t->at) return false;
+  if (t->process >= 0) l->row[t->process] = (SearchCount)(t->at + 1);
+  for (int i = 0; i < t->n_limits; i++)
+    if (l->row[t->limit[i].process] > t->limit[i].most) return false;
+  t->least = search_need_steps(needs, l->row);
+  return t->least < l->out->n_steps;
+}
+
+// ---- targets ------------------------------------------------------------------------------------
+
+static void add(Least *l, Target t) {
+  if (!find_need(l, l->needs, &t)) return;
+  if (l->n_targets == TARGETS_MAX) {
+    l->cut_short = true;
+    return;
+  }
+  const size_t bytes = sizeof *t.row * (size_t)l->search->n_processes;
+  t.row =
+      memcpy(ARENA_ARRAY(l->search->arena, SearchCount, l->search->n_processes + 1), l->row, bytes);
+  l->target[l->n_targets++] = t;
+}
+
 static void limit(Target *t, int process, int most) {
-  if (t->n_limits < LIMITS) t->limit[t->n_limits++] = (Limit){process, most};
+  int at = t->n_limits;
+  if (at == LIMITS) return;
+  for (; at > 0 && t->limit[at - 1].process > process; at--) t->limit[at] = t->limit[at - 1];
+  t->limit[at] = (SearchLimit){process, most};
+  t->n_limits++;
 }
 
 // The process has not gone on behind its event.
 static void limit_to(const Least *l, Target *t, int process, int at) {
   const bool meets = search_event(l->search, process, at)->kind == SEARCH_MEET;
   limit(t, process, at + meets);
-}
-
-// A target that the row in `l` is needed for.
-static void add(Least *l, Target t) {
-  t.least = search_need_steps(l->needs, l->row);
-  bool can = t.least < l->out->n_steps;
-  for (int i = 0; i < t.n_limits; i++) can = can && l->row[t.limit[i].process] <= t.limit[i].most;
-  if (!can) return;
-  if (l->n_targets == TARGETS_MAX) {
-    l->cut_short = true;
-    return;
-  }
-  t.row = ARENA_ARRAY(l->search->arena, SearchCount, l->search->n_processes + 1);
-  memcpy(t.row, l->row, sizeof *t.row * (size_t)l->search->n_processes);
-  l->target[l->n_targets++] = t;
-}
-
-// An event that does harm, and the row up to it.
-static Target target_at(Least *l, int process, int at) {
-  Target t = {.process = process, .at = at};
-  search_need_front(l->needs, process, at, l->row);
-  if (l->row[process] <= at) l->row[process] = (SearchCount)(at + 1);
-  limit(&t, process, at + 1);
-  return t;
 }
 
 static void limit_open(const Least *l, Target *t, const SearchAccess *a) {
@@ -106,38 +154,39 @@ static void add_conflicts(Least *l) {
   const Search *s = l->search;
   for (int i = 0; i < s->n_accesses; i++) {
     const SearchAccess *a = &s->access[i];
+    search_need_front(l->needs, a->process, a->begin, l->row);
+    if (search_need_steps(l->needs, l->row) >= l->out->n_steps) continue;
     for (int k = l->x->against.first[i]; k < l->x->against.first[i + 1]; k++) {
       const SearchAccess *b = &s->access[l->x->against.list[k]];
       if (search_fault_of(a, b) != l->out->fault) continue;
       if (b->process == a->process && search_is_instant(b)) continue;
-      Target t = target_at(l, a->process, a->begin);
-      if (search_need_steps(l->needs, l->row) >= l->out->n_steps) break;
-      join(l, l->row, search_need_behind(l->needs, b->process, b->begin));
+      Target t = {a->process, a->begin, b->process, b->begin, PART_BEHIND, .rank = -1};
       limit_open(l, &t, b);
       add(l, t);
     }
   }
 }
 
+// Whether an access sets a word that the async proxy, or another block, must be told of.
+static bool sets(const Least *l, int access, int word) {
+  const SearchAccess *a = &l->search->access[access];
+  const int kind = word % SEARCH_WORDS;
+  if (a->async || l->x->word[a->place] != word - kind) return false;
+  if (kind >= SEARCH_UNTOLD) return a->write && l->x->handed[a->place];
+  return !l->x->fenced[access] && a->write == (kind == SEARCH_WRITTEN);
+}
+
 // The word of an access, and the next fence of its process, behind which the word is clear.
 static void add_told(Least *l, int access, int word) {
-  const Search *s = l->search;
-  const SearchAccess *a = &s->access[access];
-  const int kind = word % SEARCH_WORDS;
-  for (int i = 0; i < s->n_accesses; i++) {
-    const SearchAccess *by = &s->access[i];
-    if (by->async || l->x->word[by->place] != word - kind) continue;
-    if (kind == SEARCH_READ && (by->write || l->x->fenced[i])) continue;
-    if (kind == SEARCH_WRITTEN && (!by->write || l->x->fenced[i])) continue;
-    if (kind >= SEARCH_UNTOLD && !(by->write && l->x->handed[by->place])) continue;
-    Target t = target_at(l, a->process, a->begin);
-    join(l, l->row, search_need(l->needs, by->process, by->begin));
-    const SearchProcess *p = &s->process[by->process];
-    for (int at = by->begin + 1; kind < SEARCH_UNTOLD && at < p->n_events; at++)
-      if (p->event[at].kind == SEARCH_FENCE) {
-        limit(&t, by->process, at);
-        break;
-      }
+  const SearchAccess *a = &l->search->access[access];
+  for (int i = 0; i < l->search->n_accesses; i++) {
+    const SearchAccess *by = &l->search->access[i];
+    if (!sets(l, i, word)) continue;
+    Target t = {a->process, a->begin, by->process, by->begin, PART_BEGUN, .rank = -1};
+    const SearchProcess *p = &l->search->process[by->process];
+    int at = by->begin + 1;
+    while (at < p->n_events && p->event[at].kind != SEARCH_FENCE) at++;
+    if (at < p->n_events && word % SEARCH_WORDS < SEARCH_UNTOLD) limit(&t, by->process, at);
     add(l, t);
   }
 }
@@ -151,46 +200,15 @@ static void add_unknown(Least *l) {
       if (fault[words->list[k] % SEARCH_WORDS] == l->out->fault) add_told(l, i, words->list[k]);
 }
 
-static void join_all_of(Least *l, int rank) {
-  for (int p = 0; p < l->search->n_processes; p++) {
-    const SearchProcess *process = &l->search->process[p];
-    if (!process->agent && process->rank == rank && process->n_events)
-      join(l, l->row, search_need(l->needs, p, process->n_events - 1));
-  }
-}
-
 static void add_in_flight(Least *l) {
   for (int i = 0; i < l->search->n_accesses; i++) {
     const SearchAccess *a = &l->search->access[i];
     if (search_is_instant(a)) continue;
-    Target t = {.process = -1};
-    memcpy(l->row, search_need_behind(l->needs, a->process, a->begin),
-           sizeof *l->row * (size_t)search_need_width(l->needs));
-    join_all_of(l, l->search->place[a->place].rank);
+    const int rank = l->search->place[a->place].rank;
+    Target t = {-1, 0, a->process, a->begin, PART_BEHIND, .rank = rank};
     limit_open(l, &t, a);
     add(l, t);
   }
-}
-
-// The arrivals behind which one more is one too many.
-static void add_too_many(Least *l, int process, int at, const SearchEvent *e) {
-  const int64_t each = search_need_arrivals(l->needs, e->object);
-  const Target t = target_at(l, process, at);
-  const int64_t phase = search_need_phase_of(l->needs, l->row, e->object);
-  if (each && e->n <= each)
-    search_need_phase(l->needs, l->row, e->object, phase, each - e->n + 1, process, at);
-  add(l, t);
-}
-
-// A wait that could go on, and the end of the phase that lets it.
-static void add_lapped(Least *l, int process, int at, const SearchEvent *e) {
-  Target t = {.process = -1};
-  search_need_front(l->needs, process, at, l->row);
-  const int64_t known = search_need_phase_of(l->needs, l->row, e->object);
-  limit(&t, process, at);
-  search_need_phase(l->needs, l->row, e->object, known + 1 + ((known & 1) == e->bit), 0, process,
-                    at);
-  add(l, t);
 }
 
 static void add_events(Least *l) {
@@ -200,13 +218,61 @@ static void add_events(Least *l) {
     for (int at = 0; at < s->process[p].n_events; at++) {
       const SearchEvent *e = search_event(s, p, at);
       if (!search_is_about_mbarrier(e)) continue;
-      if (fault == SEARCH_TOO_MANY && e->kind == SEARCH_ARRIVE) add_too_many(l, p, at, e);
-      if (fault == SEARCH_LAPPED && e->kind == SEARCH_WAIT) add_lapped(l, p, at, e);
+      Target t = {p, at, .rank = -1};
+      if (fault == SEARCH_TOO_MANY && e->kind == SEARCH_ARRIVE) add(l, t);
+      if (fault == SEARCH_LAPPED && e->kind == SEARCH_WAIT) {
+        t = (Target){-1, 0, p, at, PART_FRONT, .rank = -1};
+        limit(&t, p, at);
+        add(l, t);
+      }
       if (e->kind == SEARCH_INIT || s->bar[e->object].given) continue;
-      const Target t = target_at(l, p, at);
-      if (fault == SEARCH_GONE) join_all_of(l, s->bar[e->object].rank);
+      if (fault == SEARCH_GONE) t.rank = s->bar[e->object].rank;
       if (fault == SEARCH_UNBEGUN || fault == SEARCH_GONE) add(l, t);
     }
+}
+
+static int by_limits(const void *a, const void *b) {
+  const Target *x = a, *y = b;
+  if (x->n_limits != y->n_limits) return x->n_limits - y->n_limits;
+  for (int i = 0; i < x->n_limits; i++) {
+    const SearchLimit *m = &x->limit[i], *n = &y->limit[i];
+    if (m->process != n->process) return m->process - n->process;
+    if (m->most != n->most) return m->most - n->most;
+  }
+  return 0;
+}
+
+// Towards two targets with the same needs the same orders lead.
+static bool is_there(const Least *l, int from, int n, const Target *t) {
+  const size_t bytes = sizeof *t->row * (size_t)l->search->n_processes;
+  for (int i = from; i < n; i++) {
+    const Target *other = &l->target[i];
+    if (other->process == t->process && other->at == t->at &&
+        memcmp(other->row, t->row, bytes) == 0)
+      return true;
+  }
+  return false;
+}
+
+// Where a process may not go on, others need more.
+static void limit_needs(Least *l) {
+  int n = 0, first = 0;
+  int64_t left = NEED_WORK;
+  const SearchNeeds *within = l->needs;
+  qsort(l->target, (size_t)l->n_targets, sizeof *l->target, by_limits);
+  for (int i = 0; i < l->n_targets; i++) {
+    Target *t = &l->target[i];
+    if (i == 0 || by_limits(&l->target[i - 1], t) != 0) {
+      first = n;
+      left -= search_needs_work(l->needs);
+      within =
+          left > 0 ? search_needs_within(l->needs, l->options, t->limit, t->n_limits) : l->needs;
+    }
+    if (!find_need(l, within, t)) continue;
+    memcpy(t->row, l->row, sizeof *t->row * (size_t)l->search->n_processes);
+    if (!is_there(l, first, n, t)) l->target[n++] = *t;
+  }
+  l->n_targets = n;
 }
 
 static bool find_targets(Least *l) {
@@ -244,6 +310,7 @@ static int64_t missing(const Least *l, const Target *t, const SearchState *s) {
 }
 
 static bool is_beyond(const Target *t, const SearchState *s) {
+  if (t->process >= 0 && steps_of(s, t->process) > t->at) return true;
   for (int i = 0; i < t->n_limits; i++)
     if (steps_of(s, t->limit[i].process) > t->limit[i].most) return true;
   return false;
@@ -331,15 +398,16 @@ bool search_least(Search *search, const SearchOptions *options, SearchResult *ou
   l.needs = search_new_needs(search, options);
   if (!l.needs) return false;
   l.target = ARENA_ARRAY(arena, Target, TARGETS_MAX);
-  l.row = new_row(&l);
+  l.row = ARENA_ARRAY(arena, SearchCount, search_need_width(l.needs) + 1);
   if (!find_targets(&l)) return false;
+  limit_needs(&l);
   if (l.n_targets == 0) return !l.cut_short;
   l.states = search_new_states(search, STATES_MAX);
   l.scratch = arena_alloc(arena, l.states->bytes);
   l.ahead = search_new_ahead(search, arena);
   l.stack = ARENA_ARRAY(arena, int, STATES_MAX + search->n_processes + 1);
   l.able = ARENA_ARRAY(arena, int, search->n_processes + 1);
-  l.left = WORK / (search_events(search) + 1);
+  l.left = STATE_WORK / (search_events(search) + 1);
   reach_any(&l);
   return !l.cut_short;
 }

@@ -27,7 +27,7 @@ typedef struct Spot {
 struct SearchNeeds {
   const Search *s;
   const SearchIndex *x;
-  int width, bars_at, meets_at, n_events;
+  int width, bars_at, meets_at, n_events, n_met;
   Count *taken;                    // [events][width] before and with it
   Count *met;                      // [events that meet][width]: with the meeting, too
   Count *scratch, *then;           // [width]
@@ -35,9 +35,12 @@ struct SearchNeeds {
   Spot *spot, *order;              // by event; all events, most behind what they need
   SearchLists arrive, land, meet;  // by mbarrier, or barrier: events
   int *init, *said;                // by mbarrier: the event; NO_BAR, or MANY
-  int64_t *expects;  // by mbarrier or barrier (behind those): arrivals of a phase; 0: unknown
-  SearchMeet *how;   // by barrier: the most that any of its events lets count
-  int64_t *have;     // scratch, by process
+  int64_t *expects;       // by mbarrier or barrier (behind those): arrivals of a phase; 0: unknown
+  SearchMeet *how;        // by barrier: the most that any of its events lets count
+  int64_t *have;          // scratch, by process
+  int *most;              // by process: steps that it may do
+  SearchLists give, use;  // by block: events that give registers back, that take them
+  SearchNeeds *within;    // with limits
   bool changed;
 };
 
@@ -92,10 +95,11 @@ static int64_t weight_of(const SearchNeeds *n, int event) {
   return e->kind == SEARCH_LAND ? e->bytes : e->kind == SEARCH_ARRIVE ? e->n : 1;
 }
 
+// `dim`: of the phases; -1: of none.
 static bool counts(const SearchNeeds *n, int event, int dim, int64_t last, const Spot *but) {
   const Spot *spot = &n->spot[event];
   if (spot->process == but->process && spot->at >= but->at) return false;
-  return row_of(n, event)[dim] <= last;
+  return spot->at < n->most[spot->process] && (dim < 0 || row_of(n, event)[dim] <= last);
 }
 
 // Of the events of a list that can come while a phase up to `last` is under way, those without
@@ -161,6 +165,7 @@ int64_t search_need_phase_of(const SearchNeeds *n, const Count *row, int bar) {
 static bool may_count_ended(const SearchNeeds *n, int process, int barrier) {
   const SearchProcess *p = &n->s->process[process];
   if (p->agent || n->how[barrier] == SEARCH_MEET_ALL) return false;
+  if (n->most[process] < p->n_events) return false;
   return n->how[barrier] == SEARCH_MEET_CLUSTER || p->rank == n->s->meet[barrier].rank;
 }
 
@@ -172,6 +177,7 @@ static int64_t count_comings(const SearchNeeds *n, int barrier, int64_t times) {
   for (int k = n->meet.first[barrier]; k < n->meet.first[barrier + 1]; k++) {
     const int event = n->meet.list[k], p = n->spot[event].process;
     if (row_of(n, event)[n->meets_at + barrier] >= times) continue;
+    if (n->spot[event].at >= n->most[p]) continue;
     if (event_of(n, event)->kind == SEARCH_PASS || !may_count_ended(n, p, barrier)) n->have[p]++;
   }
   for (int p = 0; p < n->s->n_processes; p++) {
@@ -231,6 +237,20 @@ static void need_room(const SearchNeeds *n, Count *row, int event, const SearchE
     search_need_phase(n, row, e->object, phase, 0, n->spot[event].process, n->spot[event].at);
 }
 
+// Registers that are not there at the start are given back before.
+static void need_registers(const SearchNeeds *n, Count *row, const Spot *spot,
+                           const SearchEvent *e) {
+  const int rank = n->s->process[spot->process].rank;
+  int64_t used = e->n;
+  for (int k = n->use.first[rank]; k < n->use.first[rank + 1]; k++) {
+    const Spot *other = &n->spot[n->use.list[k]];
+    const bool before = other->at < row[other->process] &&
+                        !(other->process == spot->process && other->at >= spot->at);
+    if (before) used += event_of(n, n->use.list[k])->n;
+  }
+  if (!need_of_list(n, row, &n->give, rank, -1, 0, used - n->s->registers, spot)) never(row);
+}
+
 static void update(SearchNeeds *n, Count *row) {
   const size_t bytes = sizeof *row * (size_t)n->width;
   if (memcmp(row, n->scratch, bytes) == 0) return;
@@ -248,6 +268,8 @@ static void look_at(SearchNeeds *n, const Spot *spot) {
   if (search_is_about_mbarrier(e) && e->kind != SEARCH_INIT) need_begun(n, row, spot->process, e);
   if (e->kind == SEARCH_WAIT) need_wait(n, row, spot, e);
   if (e->kind == SEARCH_ARRIVE) need_room(n, row, event, e);
+  if (e->kind == SEARCH_TAKE && e->n > 0) need_registers(n, row, spot, e);
+  if (spot->at >= n->most[spot->process]) never(row);
   update(n, row_of(n, event));
   if (n->met_row[event] < 0) return;
   const int64_t times = row[n->meets_at + e->object] + 1;
@@ -337,6 +359,60 @@ static SearchLists list_kinds(const SearchNeeds *n, int objects, SearchKind a, S
   return out;
 }
 
+// A TAKE has its block for an object.
+static SearchLists list_takes(const SearchNeeds *n, bool gives) {
+  const Search *s = n->s;
+  SearchLists out = {ARENA_ARRAY(s->arena, int, SEARCH_RANKS + 1),
+                     ARENA_ARRAY(s->arena, int, n->n_events + 1)};
+  int n_listed = 0;
+  for (int rank = 0; rank < SEARCH_RANKS; rank++) {
+    for (int event = 0; event < n->n_events; event++) {
+      const SearchEvent *e = event_of(n, event);
+      if (e->kind == SEARCH_TAKE && s->process[n->spot[event].process].rank == rank &&
+          (gives ? e->n < 0 : e->n > 0))
+        out.list[n_listed++] = event;
+    }
+    out.first[rank + 1] = n_listed;
+  }
+  return out;
+}
+
+// Goes through the events until no need grows any more. False: it was given up.
+static bool grow(SearchNeeds *n, const SearchOptions *options) {
+  n->changed = true;
+  for (int pass = 0; pass < PASSES && n->changed; pass++) {
+    n->changed = false;
+    if (options->goes_on && !options->goes_on(options->context, 0)) return false;
+    for (int i = 0; i < n->n_events; i++) look_at(n, &n->order[i]);
+  }
+  return true;
+}
+
+static Count *new_rows(const SearchNeeds *n, int rows) {
+  return ARENA_ARRAY(n->s->arena, Count, rows * n->width + 1);
+}
+
+const SearchNeeds *search_needs_within(SearchNeeds *n, const SearchOptions *options,
+                                       const SearchLimit *limit, int n_limits) {
+  if (!n->within) {
+    n->within = ARENA_NEW(n->s->arena, SearchNeeds);
+    *n->within = *n;
+    n->within->taken = new_rows(n, n->n_events);
+    n->within->met = new_rows(n, n->n_met);
+    n->within->most = ARENA_ARRAY(n->s->arena, int, n->s->n_processes + 1);
+  }
+  SearchNeeds *w = n->within;
+  const size_t bytes = sizeof *n->taken * (size_t)n->width;
+  memcpy(w->taken, n->taken, bytes * (size_t)n->n_events);
+  memcpy(w->met, n->met, bytes * (size_t)n->n_met);
+  memcpy(w->most, n->most, sizeof *n->most * (size_t)n->s->n_processes);
+  for (int i = 0; i < n_limits; i++)
+    w->most[limit[i].process] = min_int(w->most[limit[i].process], limit[i].most);
+  return grow(w, options) ? w : n;
+}
+
+int64_t search_needs_work(const SearchNeeds *n) { return (int64_t)n->n_events * n->width; }
+
 SearchNeeds *search_new_needs(const Search *s, const SearchOptions *options) {
   Arena *arena = s->arena;
   SearchNeeds *n = ARENA_NEW(arena, SearchNeeds);
@@ -347,17 +423,18 @@ SearchNeeds *search_new_needs(const Search *s, const SearchOptions *options) {
   n->spot = ARENA_ARRAY(arena, Spot, n->n_events + 1);
   n->order = ARENA_ARRAY(arena, Spot, n->n_events + 1);
   n->met_row = ARENA_ARRAY(arena, int, n->n_events + 1);
-  int n_met = 0;
   for (int p = 0; p < s->n_processes; p++)
     for (int i = 0; i < s->process[p].n_events; i++) {
       const int event = n->x->base[p] + i;
       n->spot[event] = (Spot){p, i};
-      n->met_row[event] = s->process[p].event[i].kind == SEARCH_MEET ? n_met++ : -1;
+      n->met_row[event] = s->process[p].event[i].kind == SEARCH_MEET ? n->n_met++ : -1;
     }
-  n->taken = ARENA_ARRAY(arena, Count, n->n_events * n->width + 1);
-  n->met = ARENA_ARRAY(arena, Count, n_met * n->width + 1);
-  n->scratch = ARENA_ARRAY(arena, Count, n->width + 1);
-  n->then = ARENA_ARRAY(arena, Count, n->width + 1);
+  n->taken = new_rows(n, n->n_events);
+  n->met = new_rows(n, n->n_met);
+  n->scratch = new_rows(n, 1);
+  n->then = new_rows(n, 1);
+  n->most = ARENA_ARRAY(arena, int, s->n_processes + 1);
+  for (int p = 0; p < s->n_processes; p++) n->most[p] = s->process[p].n_events;
   n->have = ARENA_ARRAY(arena, int64_t, s->n_processes + 1);
   n->init = ARENA_ARRAY(arena, int, s->n_bars + 1);
   n->said = ARENA_ARRAY(arena, int, s->n_bars + 1);
@@ -369,11 +446,7 @@ SearchNeeds *search_new_needs(const Search *s, const SearchOptions *options) {
   list_bars(n);
   list_meetings(n);
   find_order(n);
-  n->changed = true;
-  for (int pass = 0; pass < PASSES && n->changed; pass++) {
-    n->changed = false;
-    if (options->goes_on && !options->goes_on(options->context, 0)) return NULL;
-    for (int i = 0; i < n->n_events; i++) look_at(n, &n->order[i]);
-  }
-  return n;
+  n->give = list_takes(n, true);
+  n->use = list_takes(n, false);
+  return grow(n, options) ? n : NULL;
 }

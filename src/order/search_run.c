@@ -20,7 +20,8 @@ enum {
   ASK_EVERY = 512,
   NEAR = 1500,
   HELD = 24,
-  SHORTER_STATES = 6000
+  SHORTER_STATES = 6000,
+  DEADLOCK_STATES = 20000
 };
 
 typedef struct Run {
@@ -268,7 +269,7 @@ static bool look_nearer(Search *search, const SearchOptions *options, SearchResu
 static void look_for_shorter(Search *search, const SearchOptions *options, SearchResult *out) {
   SearchOptions how = {.goes_on = options->goes_on, .context = options->context};
   if (out->fault == SEARCH_DEADLOCK) {
-    how.states = search_events(search) + SHORTER_STATES;
+    how.states = search_events(search) + DEADLOCK_STATES;
     out->shortest = look_nearer(search, &how, out);
     return;
   }

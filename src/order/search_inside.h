@@ -224,9 +224,50 @@ bool search_cure_wide(Search *search, SearchKind kind);
 // search_mend.c: a cure of a fault that is no deadlock, which was tried; NULL: none that was.
 const char *search_mend(Search *search, const SearchResult *result);
 
-// search_ahead.c: whether whatever the others may do before it makes no difference to a process's
-// next event. `work`: search_new_ahead().
+// search_ahead.c: how far processes may possibly get while one of them is held up.
 typedef struct SearchAhead SearchAhead;
+typedef struct AheadBar {
+  int64_t pending, bytes;
+  int64_t expects, lands;  // bytes, of all that others may do
+  int loose;               // process + 1 that expects bytes and has not arrived yet; -1: several
+  uint32_t phase;          // the last one that it may get to
+  bool wild, used, init;
+} AheadBar;
+
+struct SearchAhead {
+  int *at;
+  bool *arrived;
+  // A bit for each process: its next event waits for no barrier, and for no event of another one;
+  // it has gone on.
+  uint64_t *live, *moved;
+  // The state of the last question: how far its processes are, and which are live.
+  uint16_t *last_at;
+  uint64_t *last_live;
+  struct AheadMove {
+    int process, from;
+  } * move;  // scratch
+  AheadBar *bar;
+  // Phases under way, or later ones, in rows: [processes][row] that a process knows of;
+  // [mbarriers][row] that all arrivals for the phase know of, and all arrivals for the last phase.
+  int row;  // the number of mbarriers, up to a multiple of PHASES
+  int32_t *known, *gathered, *handed;
+  int32_t *under_way;                  // [row] the phases of the state
+  int *there, *released;               // by barrier: the number there; went on together
+  int ended[SEARCH_RANKS], all_ended;  // processes at their last event's end, agents aside
+  int64_t registers[SEARCH_RANKS], taken[SEARCH_RANKS];
+  // All that decides at once: accesses, those with the number of this question, and what becomes
+  // of an mbarrier (-1: of none).
+  int *asked, question, n_asked, bar_asked;
+  uint32_t phase_asked;
+  bool met;
+};
+
+// Runs all processes but `held` as far as they may possibly get, or until one does what decides at
+// once: `met`.
+void search_run_others(const Search *search, SearchState *s, SearchAhead *work, int held);
+
+// search_apart.c: whether whatever the others may do before it makes no difference to a process's
+// next event. `work`: search_new_ahead(), search_ahead.c.
 SearchAhead *search_new_ahead(const Search *search, Arena *arena);
 // A bit for each process whose next event waits for no barrier, and for no event of another one;
 // until the next question.

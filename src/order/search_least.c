@@ -5,7 +5,7 @@
 // Targets that need as many as the witness has are done with. Towards each of the others all orders
 // with one step more than it needs are searched, then with two, up to those with one less than the
 // witness. An event that the target needs comes first wherever it makes no difference to what the
-// others may do before it (search_ahead.c): it comes in any case. States that need too many steps
+// others may do before it (search_apart.c): it comes in any case. States that need too many steps
 // more are left.
 //
 //   a witness of 51 steps, the consumer reads while the box is under way: the two accesses need 51,
@@ -25,8 +25,8 @@ enum {
   ASK_EVERY = 512
 };
 
-// What else a target needs: nothing, to stand in front of an event, to have begun it, to have gone
-// on behind it.
+// Besides its last event a target needs nothing, to stand in front of an event, to have begun it,
+// to have gone on behind it.
 typedef enum Part { PART_NONE, PART_FRONT, PART_BEGUN, PART_BEHIND } Part;
 
 typedef struct Target {

@@ -1,5 +1,5 @@
-// What must have happened before an event, in every order: steps of each process, phases of each
-// mbarrier, meetings of each barrier.
+// An event → the steps of each process, phases of each mbarrier and meetings of each barrier that
+// come before it in every order.
 //
 // A wait needs a phase, and a phase needs arrivals. Arrivals of a process that can come only later
 // do not count for it; where those of all other processes are too few, this process must have
@@ -74,7 +74,7 @@ int64_t search_need_steps(const SearchNeeds *n, const Count *row) {
 
 int search_need_width(const SearchNeeds *n) { return n->width; }
 
-// What is needed to stand in front of an event, with what it comes after.
+// Until a process stands in front of an event, and the event that this one comes after is done.
 void search_need_front(const SearchNeeds *n, int process, int at, Count *row) {
   const int event = n->x->base[process] + at;
   const struct SearchGate *gate = &n->x->gate[event < n->n_events ? event : 0];
@@ -102,8 +102,8 @@ static bool counts(const SearchNeeds *n, int event, int dim, int64_t last, const
   return spot->at < n->most[spot->process] && (dim < 0 || row_of(n, event)[dim] <= last);
 }
 
-// Of the events of a list that can come while a phase up to `last` is under way, those without
-// which there are fewer than `total`. False: there are fewer in any case.
+// Some events of a list can come while a phase up to `last` is under way. Joins the needs of those
+// without which there are fewer than `total`. False: there are fewer in any case.
 static bool need_of_list(const SearchNeeds *n, Count *row, const SearchLists *list, int object,
                          int dim, int64_t last, int64_t total, const Spot *but) {
   const int first = list->first[object], end = list->first[object + 1];
@@ -137,8 +137,8 @@ static int64_t expected_bytes(const SearchNeeds *n, int bar, const Count *row) {
   return bytes;
 }
 
-// What all that happens before the phases are over needs, without arrivals that come later. Bytes
-// that are expected by then have landed by then.
+// Joins the needs of a moment: so many phases have just ended. Arrivals that come later do not
+// count. Bytes that are expected by then have landed by then.
 void search_need_phase(const SearchNeeds *n, Count *row, int bar, int64_t phases, int64_t more,
                        int but_process, int but_at) {
   const Spot but = {but_process, but_at};

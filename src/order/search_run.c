@@ -2,7 +2,7 @@
 //
 // States are gone through in the order of their distance from the start, each once. Where the next
 // event of some process makes no difference to whatever the others may do before it
-// (search_ahead.c), only that event is tried: every other order of the same events leads to the
+// (search_apart.c), only that event is tried: every other order of the same events leads to the
 // same states and the same findings (a persistent set of one; the lists have no loops, so no event
 // is put off for ever). Else all are tried. A sound ring needs one path, as long as its events; a
 // faulty one branches where it is wrong.
@@ -265,7 +265,7 @@ static bool look_nearer(Search *search, const SearchOptions *options, SearchResu
 }
 
 // No process can go on in a deadlock, and all ways there have the same number of steps. One order
-// of each leads there (search_ahead.c).
+// of each leads there (search_apart.c).
 static void look_for_shorter(Search *search, const SearchOptions *options, SearchResult *out) {
   SearchOptions how = {.goes_on = options->goes_on, .context = options->context};
   if (out->fault == SEARCH_DEADLOCK) {

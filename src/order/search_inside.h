@@ -170,14 +170,16 @@ SearchStep *search_way(const SearchStates *states, int node, int last, int *n_st
 void search_found(const Search *search, SearchResult *out, SearchStep *step, int n,
                   SearchFault fault);
 
-// search_needs.c: what must have happened before an event. A row has the steps of each process
-// first. NULL: there is no room for it, or it was given up.
+// search_needs.c: what must have happened before an event, as a row. NULL: there is no room for it,
+// or it was given up.
 typedef uint16_t SearchCount;
-enum { SEARCH_NEVER = UINT16_MAX };  // in place of the first process's steps
 typedef struct SearchNeeds SearchNeeds;
 SearchNeeds *search_new_needs(const Search *search, const SearchOptions *options);
 int search_need_width(const SearchNeeds *needs);
-int64_t search_need_steps(const SearchNeeds *needs, const SearchCount *row);
+int64_t search_need_steps(const SearchNeeds *needs, const SearchCount *row);  // of all processes
+int search_need_of(const SearchNeeds *needs, const SearchCount *row, int process);
+void search_need_done(const SearchNeeds *needs, SearchCount *row, int process, int at);
+void search_join_needs(const SearchNeeds *needs, SearchCount *into, const SearchCount *from);
 int64_t search_need_arrivals(const SearchNeeds *needs, int bar);  // of a phase; 0: not known
 int64_t search_need_phase_of(const SearchNeeds *needs, const SearchCount *row, int bar);
 // A process may do no more steps than these.
@@ -187,7 +189,7 @@ typedef struct SearchLimit {
 // The needs where processes are limited; until the next question.
 const SearchNeeds *search_needs_within(SearchNeeds *needs, const SearchOptions *options,
                                        const SearchLimit *limit, int n_limits);
-int64_t search_needs_work(const SearchNeeds *needs);  // words of all rows
+int64_t search_needs_work(const SearchNeeds *needs);  // words that were looked at until now
 // Until an event is done; until the process has gone on behind it.
 const SearchCount *search_need(const SearchNeeds *needs, int process, int at);
 const SearchCount *search_need_behind(const SearchNeeds *needs, int process, int at);

@@ -20,8 +20,8 @@ enum {
   LIMITS = 6,
   TARGETS_MAX = 4096,
   STATES_MAX = 4000,
-  STATE_WORK = 20000000,
-  NEED_WORK = 60000000,
+  STATE_WORK = 30000000,
+  NEED_WORK = 100000000,
   ASK_EVERY = 512
 };
 
@@ -37,7 +37,7 @@ typedef struct Target {
   int64_t least;
   int n_limits;  // processes have done no more steps than these
   SearchLimit limit[LIMITS];
-  SearchCount *row;
+  SearchCount *row;  // by process
 } Target;
 
 typedef struct Least {
@@ -54,7 +54,7 @@ typedef struct Least {
   SearchState *scratch;
   SearchAhead *ahead;
   int *stack, *able, n_expanded;
-  int64_t left;  // states
+  int64_t left;  // work: events that questions run through, and words of states kept
 } Least;
 
 static int steps_of(const SearchState *s, int process) {
@@ -63,24 +63,18 @@ static int steps_of(const SearchState *s, int process) {
 
 // ---- what a target needs ------------------------------------------------------------------------
 
-static void join(const SearchNeeds *needs, SearchCount *restrict into,
-                 const SearchCount *restrict from) {
-  for (int i = 0, n = search_need_width(needs); i < n; i++)
-    into[i] = into[i] < from[i] ? from[i] : into[i];
-}
-
 static void need_other(const Least *l, const SearchNeeds *needs, const Target *t) {
   const int p = t->other, at = t->other_at;
   if (t->part == PART_FRONT) search_need_front(needs, p, at, l->row);
-  if (t->part == PART_BEGUN) join(needs, l->row, search_need(needs, p, at));
-  if (t->part == PART_BEHIND) join(needs, l->row, search_need_behind(needs, p, at));
+  if (t->part == PART_BEGUN) search_join_needs(needs, l->row, search_need(needs, p, at));
+  if (t->part == PART_BEHIND) search_join_needs(needs, l->row, search_need_behind(needs, p, at));
 }
 
 static void need_end_of(const Least *l, const SearchNeeds *needs, int rank) {
   for (int p = 0; p < l->search->n_processes; p++) {
     const SearchProcess *process = &l->search->process[p];
     if (!process->agent && process->rank == rank && process->n_events)
-      join(needs, l->row, search_need(needs, p, process->n_events - 1));
+      search_join_needs(needs, l->row, search_need(needs, p, process->n_events - 1));
   }
 }
 
@@ -109,15 +103,20 @@ static bool find_need(const Least *l, const SearchNeeds *needs, Target *t) {
   if (t->rank >= 0) need_end_of(l, needs, t->rank);
   if (l->out->fault == SEARCH_TOO_MANY) need_full_phase(l, needs, t);
   if (l->out->fault == SEARCH_LAPPED) need_lap(l, needs, t);
-  if (t->process >= 0 && l->row[t->process] > t->at) return false;
-  if (t->process >= 0) l->row[t->process] = (SearchCount)(t->at + 1);
+  if (t->process >= 0 && search_need_of(needs, l->row, t->process) > t->at) return false;
+  if (t->process >= 0) search_need_done(needs, l->row, t->process, t->at);
   for (int i = 0; i < t->n_limits; i++)
-    if (l->row[t->limit[i].process] > t->limit[i].most) return false;
+    if (search_need_of(needs, l->row, t->limit[i].process) > t->limit[i].most) return false;
   t->least = search_need_steps(needs, l->row);
   return t->least < l->out->n_steps;
 }
 
 // ---- targets ------------------------------------------------------------------------------------
+
+static void copy_need(const Least *l, const SearchNeeds *needs, Target *t) {
+  for (int p = 0; p < l->search->n_processes; p++)
+    t->row[p] = (SearchCount)search_need_of(needs, l->row, p);
+}
 
 static void add(Least *l, Target t) {
   if (!find_need(l, l->needs, &t)) return;
@@ -125,9 +124,8 @@ static void add(Least *l, Target t) {
     l->cut_short = true;
     return;
   }
-  const size_t bytes = sizeof *t.row * (size_t)l->search->n_processes;
-  t.row =
-      memcpy(ARENA_ARRAY(l->search->arena, SearchCount, l->search->n_processes + 1), l->row, bytes);
+  t.row = ARENA_ARRAY(l->search->arena, SearchCount, l->search->n_processes + 1);
+  copy_need(l, l->needs, &t);
   l->target[l->n_targets++] = t;
 }
 
@@ -257,19 +255,17 @@ static bool is_there(const Least *l, int from, int n, const Target *t) {
 // Where a process may not go on, others need more.
 static void limit_needs(Least *l) {
   int n = 0, first = 0;
-  int64_t left = NEED_WORK;
   const SearchNeeds *within = l->needs;
   qsort(l->target, (size_t)l->n_targets, sizeof *l->target, by_limits);
   for (int i = 0; i < l->n_targets; i++) {
     Target *t = &l->target[i];
     if (i == 0 || by_limits(&l->target[i - 1], t) != 0) {
       first = n;
-      left -= search_needs_work(l->needs);
-      within =
-          left > 0 ? search_needs_within(l->needs, l->options, t->limit, t->n_limits) : l->needs;
+      const bool room = search_needs_work(l->needs) < NEED_WORK;
+      within = room ? search_needs_within(l->needs, l->options, t->limit, t->n_limits) : l->needs;
     }
     if (!find_need(l, within, t)) continue;
-    memcpy(t->row, l->row, sizeof *t->row * (size_t)l->search->n_processes);
+    copy_need(l, within, t);
     if (!is_there(l, first, n, t)) l->target[n++] = *t;
   }
   l->n_targets = n;
@@ -331,8 +327,10 @@ static int first_needed(Least *l, const Target *t, SearchState *s) {
     if (!l->x->matters[l->x->base[p] + search_at(s, p)]) return p;
     l->able[n_able++] = p;
   }
-  for (int i = 0; i < n_able; i++)
+  for (int i = 0; i < n_able; i++) {
+    l->left -= l->x->base[n];
     if (search_is_apart(l->search, s, l->able[i], l->ahead)) return l->able[i];
+  }
   return -1;
 }
 
@@ -350,7 +348,8 @@ static bool try(Least *l, const Target *t, int node, int process, int64_t most) 
   const int64_t done = l->states->node[node].depth + 1;
   if (fault || done + max64(missing(l, t, l->scratch), 1) > most || is_beyond(t, l->scratch))
     return false;
-  l->left -= search_keep(l->states, l->scratch, node, process);
+  search_keep(l->states, l->scratch, node, process);
+  l->left -= (int64_t)l->states->bytes / 8;
   return false;
 }
 
@@ -407,7 +406,7 @@ bool search_least(Search *search, const SearchOptions *options, SearchResult *ou
   l.ahead = search_new_ahead(search, arena);
   l.stack = ARENA_ARRAY(arena, int, STATES_MAX + search->n_processes + 1);
   l.able = ARENA_ARRAY(arena, int, search->n_processes + 1);
-  l.left = STATE_WORK / (search_events(search) + 1);
+  l.left = STATE_WORK;
   reach_any(&l);
   return !l.cut_short;
 }

@@ -10,13 +10,14 @@
 //                                          its box → empty[0] phase 0 → both consumers' first
 //                                          arrivals → both first reads: 2 · 4 + … steps
 //
-// A row is a need: the number of steps of each process, then phases that are over, then meetings.
+// A row is a need: whether it can be at all, the number of steps of each process that has several,
+// phases that are over, meetings; then a bit for each process of one step, such as a box.
 #include <string.h>
 
 #include "base/whole.h"
 #include "order/search_inside.h"
 
-enum { ROWS_MAX = 1 << 23, PASSES = 8, NO_BAR = -1, MANY = -2 };
+enum { ROWS_MAX = 1 << 24, PASSES = 8, NO_BAR = -1, MANY = -2 };
 
 typedef SearchCount Count;
 
@@ -27,7 +28,8 @@ typedef struct Spot {
 struct SearchNeeds {
   const Search *s;
   const SearchIndex *x;
-  int width, bars_at, meets_at, n_events, n_met;
+  int width, bits_at, bars_at, meets_at, n_events, n_met;
+  int *column;                     // by process: of its steps; or of its bit, negative
   Count *taken;                    // [events][width] before and with it
   Count *met;                      // [events that meet][width]: with the meeting, too
   Count *scratch, *then;           // [width]
@@ -41,6 +43,7 @@ struct SearchNeeds {
   int *most;              // by process: steps that it may do
   SearchLists give, use;  // by block: events that give registers back, that take them
   SearchNeeds *within;    // with limits
+  int64_t work;           // words that were looked at
   bool changed;
 };
 
@@ -49,7 +52,25 @@ static Count *row_of(const SearchNeeds *n, int event) {
 }
 
 static void join(const SearchNeeds *n, Count *restrict into, const Count *restrict from) {
-  for (int i = 0; i < n->width; i++) into[i] = into[i] < from[i] ? from[i] : into[i];
+  for (int i = 0; i < n->bits_at; i++) into[i] = into[i] < from[i] ? from[i] : into[i];
+  for (int i = n->bits_at; i < n->width; i++) into[i] |= from[i];
+}
+
+void search_join_needs(const SearchNeeds *n, Count *into, const Count *from) {
+  join(n, into, from);
+}
+
+int search_need_of(const SearchNeeds *n, const Count *row, int process) {
+  const int column = n->column[process], bit = -column - 1;
+  return column >= 0 ? row[column] : row[n->bits_at + bit / 16] >> bit % 16 & 1;
+}
+
+void search_need_done(const SearchNeeds *n, Count *row, int process, int at) {
+  const int column = n->column[process], bit = -column - 1;
+  if (column < 0)
+    row[n->bits_at + bit / 16] |= (Count)(1 << bit % 16);
+  else if (row[column] <= at)
+    row[column] = (Count)(at + 1);
 }
 
 const Count *search_need(const SearchNeeds *n, int process, int at) {
@@ -68,8 +89,9 @@ const Count *search_need_behind(const SearchNeeds *n, int process, int at) {
 
 int64_t search_need_steps(const SearchNeeds *n, const Count *row) {
   int64_t steps = 0;
-  for (int p = 0; p < n->s->n_processes; p++) steps += row[p];
-  return steps;
+  for (int i = 1; i < n->bars_at; i++) steps += row[i];
+  for (int i = n->bits_at; i < n->width; i++) steps += __builtin_popcount(row[i]);
+  return row[0] ? INT64_MAX : steps;
 }
 
 int search_need_width(const SearchNeeds *n) { return n->width; }
@@ -95,11 +117,16 @@ static int64_t weight_of(const SearchNeeds *n, int event) {
   return e->kind == SEARCH_LAND ? e->bytes : e->kind == SEARCH_ARRIVE ? e->n : 1;
 }
 
+static bool is_in(const SearchNeeds *n, const Count *row, const Spot *spot) {
+  return spot->at < search_need_of(n, row, spot->process);
+}
+
 // `dim`: of the phases; -1: of none.
 static bool counts(const SearchNeeds *n, int event, int dim, int64_t last, const Spot *but) {
   const Spot *spot = &n->spot[event];
   if (spot->process == but->process && spot->at >= but->at) return false;
-  return spot->at < n->most[spot->process] && (dim < 0 || row_of(n, event)[dim] <= last);
+  const Count *row = row_of(n, event);
+  return !row[0] && (dim < 0 || row[dim] <= last);
 }
 
 // Some events of a list can come while a phase up to `last` is under way. Joins the needs of those
@@ -126,13 +153,13 @@ static bool need_of_list(const SearchNeeds *n, Count *row, const SearchLists *li
   return true;
 }
 
-static void never(Count *row) { row[0] = SEARCH_NEVER; }
+static void never(Count *row) { row[0] = 1; }
 
 static int64_t expected_bytes(const SearchNeeds *n, int bar, const Count *row) {
   int64_t bytes = 0;
   for (int k = n->arrive.first[bar]; k < n->arrive.first[bar + 1]; k++) {
     const Spot *spot = &n->spot[n->arrive.list[k]];
-    if (spot->at < row[spot->process]) bytes += event_of(n, n->arrive.list[k])->bytes;
+    if (is_in(n, row, spot)) bytes += event_of(n, n->arrive.list[k])->bytes;
   }
   return bytes;
 }
@@ -176,8 +203,8 @@ static int64_t count_comings(const SearchNeeds *n, int barrier, int64_t times) {
   memset(n->have, 0, sizeof *n->have * (size_t)n->s->n_processes);
   for (int k = n->meet.first[barrier]; k < n->meet.first[barrier + 1]; k++) {
     const int event = n->meet.list[k], p = n->spot[event].process;
-    if (row_of(n, event)[n->meets_at + barrier] >= times) continue;
-    if (n->spot[event].at >= n->most[p]) continue;
+    const Count *row = row_of(n, event);
+    if (row[0] || row[n->meets_at + barrier] >= times) continue;
     if (event_of(n, event)->kind == SEARCH_PASS || !may_count_ended(n, p, barrier)) n->have[p]++;
   }
   for (int p = 0; p < n->s->n_processes; p++) {
@@ -230,7 +257,7 @@ static void need_room(const SearchNeeds *n, Count *row, int event, const SearchE
   for (int k = n->arrive.first[e->object]; k < n->arrive.first[e->object + 1]; k++) {
     const int other = n->arrive.list[k];
     const Spot *spot = &n->spot[other];
-    if (other != event && spot->at < row[spot->process]) before += event_of(n, other)->n;
+    if (other != event && is_in(n, row, spot)) before += event_of(n, other)->n;
   }
   const int64_t phase = ceil_div(before, each) - 1;
   if (phase > row[n->bars_at + e->object])
@@ -244,8 +271,8 @@ static void need_registers(const SearchNeeds *n, Count *row, const Spot *spot,
   int64_t used = e->n;
   for (int k = n->use.first[rank]; k < n->use.first[rank + 1]; k++) {
     const Spot *other = &n->spot[n->use.list[k]];
-    const bool before = other->at < row[other->process] &&
-                        !(other->process == spot->process && other->at >= spot->at);
+    const bool before =
+        is_in(n, row, other) && !(other->process == spot->process && other->at >= spot->at);
     if (before) used += event_of(n, n->use.list[k])->n;
   }
   if (!need_of_list(n, row, &n->give, rank, -1, 0, used - n->s->registers, spot)) never(row);
@@ -264,7 +291,7 @@ static void look_at(SearchNeeds *n, const Spot *spot) {
   Count *row = n->scratch;
   search_need_front(n, spot->process, spot->at, row);
   join(n, row, row_of(n, event));
-  if (row[spot->process] <= spot->at) row[spot->process] = (Count)(spot->at + 1);
+  search_need_done(n, row, spot->process, spot->at);
   if (search_is_about_mbarrier(e) && e->kind != SEARCH_INIT) need_begun(n, row, spot->process, e);
   if (e->kind == SEARCH_WAIT) need_wait(n, row, spot, e);
   if (e->kind == SEARCH_ARRIVE) need_room(n, row, event, e);
@@ -279,26 +306,35 @@ static void look_at(SearchNeeds *n, const Spot *spot) {
 
 // ---- the start ----------------------------------------------------------------------------------
 
-// One order that can be, as far as it goes, and the other events behind it.
+// An event that cannot be, or does harm, is taken for done.
+static void pass_by(SearchState *state, int process) {
+  state->at[process] = (uint16_t)(search_at(state, process) + 1);
+}
+
+// All events in one order that can be; where it ends, as if the first event that is left were done.
 static void find_order(SearchNeeds *n) {
   const Search *s = n->s;
   SearchState *state = arena_alloc(s->arena, n->x->state_bytes);
-  bool *listed = ARENA_ARRAY(s->arena, bool, n->n_events + 1),
-       *stuck = ARENA_ARRAY(s->arena, bool, s->n_processes + 1);
-  int n_listed = 0, conflict[2];
+  int n_listed = 0, conflict[2], first = 0;
+  bool *listed = ARENA_ARRAY(s->arena, bool, n->n_events + 1);
   search_start(s, state);
-  for (bool any = true; any;) {
-    any = false;
+  while (n_listed < n->n_events) {
+    bool any = false;
     for (int p = 0; p < s->n_processes; p++)
-      while (!stuck[p] && search_can_step(s, state, p)) {
+      while (search_can_step(s, state, p)) {
         const int at = search_at(state, p);
+        if (!listed[n->x->base[p] + at]) n->order[n_listed++] = (Spot){p, at};
         listed[n->x->base[p] + at] = any = true;
-        n->order[n_listed++] = (Spot){p, at};
-        stuck[p] = search_step(s, state, p, conflict) != SEARCH_NO_FAULT;
+        if (search_step(s, state, p, conflict) && search_at(state, p) == at) pass_by(state, p);
       }
+    if (any) continue;
+    while (first < s->n_processes && search_is_done(s, state, first)) first++;
+    if (first == s->n_processes) break;
+    const int at = search_at(state, first);
+    if (!listed[n->x->base[first] + at]) n->order[n_listed++] = (Spot){first, at};
+    listed[n->x->base[first] + at] = true;
+    pass_by(state, first);
   }
-  for (int event = 0; event < n->n_events; event++)
-    if (!listed[event]) n->order[n_listed++] = n->spot[event];
 }
 
 static void set_once(int *to, int event) { *to = *to == NO_BAR ? event : MANY; }
@@ -377,13 +413,15 @@ static SearchLists list_takes(const SearchNeeds *n, bool gives) {
   return out;
 }
 
-// Goes through the events until no need grows any more. False: it was given up.
+// Goes through the events until no need grows any more, or no more than PASSES times. False: it was
+// given up.
 static bool grow(SearchNeeds *n, const SearchOptions *options) {
   n->changed = true;
   for (int pass = 0; pass < PASSES && n->changed; pass++) {
     n->changed = false;
     if (options->goes_on && !options->goes_on(options->context, 0)) return false;
     for (int i = 0; i < n->n_events; i++) look_at(n, &n->order[i]);
+    n->work += (int64_t)n->n_events * n->width;
   }
   return true;
 }
@@ -397,6 +435,7 @@ const SearchNeeds *search_needs_within(SearchNeeds *n, const SearchOptions *opti
   if (!n->within) {
     n->within = ARENA_NEW(n->s->arena, SearchNeeds);
     *n->within = *n;
+    n->within->work = 0;
     n->within->taken = new_rows(n, n->n_events);
     n->within->met = new_rows(n, n->n_met);
     n->within->most = ARENA_ARRAY(n->s->arena, int, n->s->n_processes + 1);
@@ -411,14 +450,27 @@ const SearchNeeds *search_needs_within(SearchNeeds *n, const SearchOptions *opti
   return grow(w, options) ? w : n;
 }
 
-int64_t search_needs_work(const SearchNeeds *n) { return (int64_t)n->n_events * n->width; }
+int64_t search_needs_work(const SearchNeeds *n) {
+  return n->work + (n->within ? n->within->work : 0);
+}
+
+static void lay_out(SearchNeeds *n) {
+  const Search *s = n->s;
+  int counted = 1, bits = 0;
+  n->column = ARENA_ARRAY(s->arena, int, s->n_processes + 1);
+  for (int p = 0; p < s->n_processes; p++)
+    n->column[p] = s->process[p].n_events == 1 ? -1 - bits++ : counted++;
+  n->bars_at = counted;
+  n->meets_at = n->bars_at + s->n_bars;
+  n->bits_at = n->meets_at + s->n_meets;
+  n->width = n->bits_at + (bits + 15) / 16;
+}
 
 SearchNeeds *search_new_needs(const Search *s, const SearchOptions *options) {
   Arena *arena = s->arena;
   SearchNeeds *n = ARENA_NEW(arena, SearchNeeds);
   *n = (SearchNeeds){.s = s, .x = s->index, .n_events = search_events(s)};
-  n->bars_at = s->n_processes, n->meets_at = n->bars_at + s->n_bars;
-  n->width = n->meets_at + s->n_meets;
+  lay_out(n);
   if ((int64_t)n->width * n->n_events > ROWS_MAX) return NULL;
   n->spot = ARENA_ARRAY(arena, Spot, n->n_events + 1);
   n->order = ARENA_ARRAY(arena, Spot, n->n_events + 1);

@@ -21,6 +21,7 @@ enum {
   NEAR = 1500,
   HELD = 24,
   SHORTER_STATES = 6000,
+  SHORTER_BYTES = 6000000,
   DEADLOCK_STATES = 20000
 };
 
@@ -274,7 +275,7 @@ static void look_for_shorter(Search *search, const SearchOptions *options, Searc
     return;
   }
   out->shortest = search_least(search, &how, out);
-  how.states = SHORTER_STATES;
+  how.states = min64(SHORTER_STATES, SHORTER_BYTES / (int64_t)search->index->state_bytes);
   how.all = true;
   if (!out->shortest) out->shortest = look_nearer(search, &how, out);
 }

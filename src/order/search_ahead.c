@@ -81,6 +81,7 @@ SearchAhead *search_new_ahead(const Search *search, Arena *arena) {
   w->under_way = ARENA_ARRAY(arena, int32_t, row + 1);
   w->there = ARENA_ARRAY(arena, int, search->n_meets + 1);
   w->released = ARENA_ARRAY(arena, int, search->n_meets + 1);
+  w->joined = ARENA_ARRAY(arena, uint16_t, search->n_meets * search->n_processes + 1);
   w->asked = ARENA_ARRAY(arena, int, search->n_accesses + 1);
   for (int p = 0; p < search->n_processes; p++) find_last_live(search, w, p);
   return w;
@@ -156,6 +157,7 @@ static void go_on(const Search *search, SearchAhead *w, int p) {
 static void begin(const Search *search, SearchState *s, SearchAhead *w) {
   memset(w->there, 0, sizeof *w->there * (size_t)search->n_meets);
   memset(w->released, 0, sizeof *w->released * (size_t)search->n_meets);
+  memset(w->joined, 0, sizeof *w->joined * (size_t)(search->n_meets * search->n_processes));
   for (int rank = 0; rank < SEARCH_RANKS; rank++) {
     w->registers[rank] = s->registers[rank];
     w->taken[rank] = w->ended[rank] = 0;
@@ -263,6 +265,10 @@ static void arrive(const Search *search, SearchState *s, SearchAhead *w, int pro
   bar->pending = search_phases(search, s)[e->object].expected;
 }
 
+static uint16_t *joined(const Search *search, const SearchAhead *w, int barrier, int process) {
+  return &w->joined[barrier * search->n_processes + process];
+}
+
 static void meet(const Search *search, SearchAhead *w, int held, const SearchEvent *e) {
   const int block = search->meet[e->object].rank;
   const int ended = e->bit == SEARCH_MEET_BLOCK ? w->ended[block] : w->all_ended;
@@ -275,6 +281,7 @@ static void meet(const Search *search, SearchAhead *w, int held, const SearchEve
     if (p == held || !w->arrived[p]) continue;
     if (search_event(search, p, w->at[p])->object != e->object) continue;
     w->arrived[p] = false;
+    ++*joined(search, w, e->object, p);
     go_on(search, w, p);
   }
 }
@@ -299,6 +306,11 @@ static bool advance(const Search *search, SearchState *s, SearchAhead *w, int p,
   if (e->kind == SEARCH_WAIT && !passes(w, p, e)) return false;
   const int rank = search->process[p].rank;
   if (e->kind == SEARCH_TAKE && w->registers[rank] < e->n) return false;
+  if (e->kind == SEARCH_MEET && *joined(search, w, e->object, p) < w->released[e->object]) {
+    ++*joined(search, w, e->object, p);  // more come than must meet: it may have been one of those
+    go_on(search, w, p);
+    return true;
+  }
   if (e->kind == SEARCH_MEET) {
     w->arrived[p] = true;
     w->live[p / 64] &= ~search_bit(p);

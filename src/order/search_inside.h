@@ -255,6 +255,7 @@ struct SearchAhead {
   int32_t *known, *gathered, *handed;
   int32_t *under_way;                  // [row] the phases of the state
   int *there, *released;               // by barrier: the number there; went on together
+  uint16_t *joined;                    // [barriers][processes] how often it went on with others
   int ended[SEARCH_RANKS], all_ended;  // processes at their last event's end, agents aside
   int64_t registers[SEARCH_RANKS], taken[SEARCH_RANKS];
   // All that decides at once: accesses, those with the number of this question, and what becomes

@@ -19,6 +19,7 @@ enum {
   WIDE_STATES = 15000,
   ASK_EVERY = 512,
   NEAR = 1500,
+  MANY = 3000,
   HELD = 24,
   SHORTER_STATES = 6000,
   SHORTER_BYTES = 6000000,
@@ -36,8 +37,23 @@ typedef struct Run {
   int expanded, branched, n_stacked, depth, *stack;
   SearchStep late;   // an event that may come too late; at -1: none is known
   SearchFault only;  // other faults are looked past; SEARCH_NO_FAULT: none is
+  int *last_take;    // by process: its last event that takes registers or gives them back; -1
+  // By process: the first one that does the same from its request for registers on; -1: none does.
+  // Only one of those who ask is tried.
+  int *twin;
+  bool spared, looked_past;  // some were not tried; some fault was looked past
   SearchResult out;
 } Run;
+
+static void find_takes(Run *r) {
+  const Search *s = r->search;
+  r->last_take = ARENA_ARRAY(r->arena, int, s->n_processes + 1);
+  for (int p = 0; p < s->n_processes; p++) {
+    r->last_take[p] = -1;
+    for (int at = 0; at < s->process[p].n_events; at++)
+      if (s->process[p].event[at].kind == SEARCH_TAKE) r->last_take[p] = at;
+  }
+}
 
 static Run *begin(Search *search, const SearchOptions *options) {
   Arena *arena = search->arena;
@@ -47,6 +63,7 @@ static Run *begin(Search *search, const SearchOptions *options) {
   r->scratch = arena_alloc(arena, search->index->state_bytes);
   r->ahead = search_new_ahead(search, arena);
   r->able = ARENA_ARRAY(arena, int, search->n_processes + 1);
+  find_takes(r);
   return r;
 }
 
@@ -79,6 +96,7 @@ static bool try(Run *r, int node, int process) {
     found_at(r, node, process, fault);
   else if (!fault)
     search_keep(r->states, r->scratch, node, process);
+  r->looked_past |= fault && !tells;
   return tells;
 }
 
@@ -102,17 +120,99 @@ static int one_that_is_apart(Run *r, SearchState *s, int last) {
   return -1;
 }
 
+// ---- warps that take registers ------------------------------------------------------------------
+
+static int first_take(const SearchProcess *p) {
+  for (int at = 0; at < p->n_events; at++)
+    if (p->event[at].kind == SEARCH_TAKE && p->event[at].n > 0) return at;
+  return -1;
+}
+
+static bool same_event(const SearchEvent *a, const SearchEvent *b) {
+  return a->kind == b->kind && a->object == b->object && a->n == b->n && a->bytes == b->bytes &&
+         a->bit == b->bit && a->after == 0 && b->after == 0;
+}
+
+// Whether two processes do the same from these events on, and no process waits for such an event.
+static bool are_twins(const Search *s, int p, int at, int q, int other) {
+  const int n = s->process[p].n_events - at;
+  const SearchLists *followers = &s->index->followers;
+  const int *base = s->index->base, *first = followers->first;
+  if (s->process[p].rank != s->process[q].rank || s->process[q].n_events - other != n) return false;
+  if (first[base[p] + at] != first[base[p + 1]] || first[base[q] + other] != first[base[q + 1]])
+    return false;
+  for (int i = 0; i < n; i++)
+    if (!same_event(search_event(s, p, at + i), search_event(s, q, other + i))) return false;
+  return true;
+}
+
+static void find_twins(Run *r) {
+  const Search *s = r->search;
+  r->twin = ARENA_ARRAY(r->arena, int, s->n_processes + 1);
+  for (int p = 0; p < s->n_processes; p++) {
+    const int at = first_take(&s->process[p]);
+    r->twin[p] = -1;
+    for (int q = 0; at >= 0 && q <= p && r->twin[p] < 0; q++) {
+      const int other = first_take(&s->process[q]);
+      if (other >= 0 && are_twins(s, p, at, q, other)) r->twin[p] = q;
+    }
+  }
+}
+
+// Which of those who ask for registers gets them makes no difference to how others go on.
+static bool has_elder_twin(Run *r, SearchState *s, int process) {
+  const Search *search = r->search;
+  if (!r->twin || r->twin[process] < 0) return false;
+  if (search_at(s, process) != first_take(&search->process[process])) return false;
+  for (int q = r->twin[process]; q < process; q++)
+    if (r->twin[q] == r->twin[process] && !search_has_arrived(s, q) &&
+        search_at(s, q) == first_take(&search->process[q]))
+      return true;
+  return false;
+}
+
+static bool asks_for_registers(const Search *s, const SearchState *state, int p) {
+  if (search_is_done(s, state, p) || search_has_arrived(state, p)) return false;
+  const SearchEvent *e = search_next(s, state, p);
+  return e->kind == SEARCH_TAKE && e->n > 0;
+}
+
+// A block where all that will ever take registers or give them back stand there and ask: who of
+// them goes on first concerns none but them; -1: there is none.
+static int block_that_asks(const Run *r, SearchState *state) {
+  const Search *s = r->search;
+  bool asks[SEARCH_RANKS] = {false}, others[SEARCH_RANKS] = {false};
+  for (int p = 0; p < s->n_processes; p++) {
+    const int rank = s->process[p].rank;
+    if (asks_for_registers(s, state, p))
+      asks[rank] |= search_can_step(s, state, p);
+    else
+      others[rank] |= search_at(state, p) <= r->last_take[p];
+  }
+  for (int rank = 0; rank < s->ranks; rank++)
+    if (asks[rank] && !others[rank]) return rank;
+  return -1;
+}
+
+// ---- a state and those behind it ----------------------------------------------------------------
+
 // False: a fault was found.
 static bool expand(Run *r, int node) {
   SearchState *s = search_state(r->states, node);
   const int one = one_that_is_apart(r, s, r->states->node[node].process);
   if (one >= 0) return !try(r, node, one);
   bool any = false;
+  const int asks = r->options->all ? -1 : block_that_asks(r, s);
   for (int p = 0; p < r->search->n_processes; p++) {
     if (!search_can_step(r->search, s, p)) continue;
+    const bool here = r->search->process[p].rank == asks && asks_for_registers(r->search, s, p);
+    if (asks >= 0 && !here) continue;
     r->branched += any;
     any = true;
-    if (try(r, node, p)) return false;
+    if (has_elder_twin(r, s, p))
+      r->spared = true;
+    else if (try(r, node, p))
+      return false;
   }
   if (any || all_done(r->search, s) || (r->only && r->only != SEARCH_DEADLOCK)) return true;
   found_at(r, node, -1, SEARCH_DEADLOCK);
@@ -237,7 +337,8 @@ static SearchResult go_through(Search *search, const SearchOptions *options, boo
       break;
     }
     if (!expand(r, node)) break;
-    if (deep || looked || r->branched < NEAR || options->all) continue;
+    const bool near = r->branched < NEAR && r->states->n < search_events(search) + MANY;
+    if (deep || looked || near || options->all) continue;
     looked = true;
     if (hold_up_each(r)) break;
   }
@@ -250,6 +351,7 @@ static SearchResult go_through(Search *search, const SearchOptions *options, boo
 static bool look_nearer(Search *search, const SearchOptions *options, SearchResult *out) {
   Run *r = begin(search, options);
   r->only = out->fault;
+  if (r->only == SEARCH_DEADLOCK && !options->all) find_twins(r);
   while (r->expanded < r->states->n && r->states->n < r->states->most) {
     const int node = r->expanded++;
     const bool stopped = r->expanded % ASK_EVERY == 1 && options->goes_on &&
@@ -257,12 +359,13 @@ static bool look_nearer(Search *search, const SearchOptions *options, SearchResu
     const bool longer = r->states->node[node].depth + (r->only != SEARCH_DEADLOCK) >= out->n_steps;
     if (stopped) return false;
     if (!longer && expand(r, node)) continue;
+    const bool is_sure = !(r->spared && r->looked_past);
     const int64_t states = out->states;
     if (!longer) *out = r->out;
     out->states = states;
-    return true;
+    return is_sure;
   }
-  return r->expanded == r->states->n;
+  return !(r->spared && r->looked_past) && r->expanded == r->states->n;
 }
 
 // No process can go on in a deadlock, and all ways there have the same number of steps. One order

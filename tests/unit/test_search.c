@@ -216,6 +216,37 @@ static Search *random_counts(uint64_t *seed) {
   return s;
 }
 
+// Warps that take registers and give them back between waits; some of them do the same.
+static Search *random_takers(uint64_t *seed) {
+  enum { EVENTS = 5 };
+  Search *s = search_new(arena);
+  const int n_warps = draw(seed, 2, 5);
+  s->registers = draw(seed, 0, 4);
+  search_bar(s, "bar", 0);
+  search_barrier(s, "start", 0);
+  search_barrier(s, "later", 0);
+  SearchEvent event[EVENTS];
+  for (int p = 0, n = 0; p < n_warps; p++) {
+    search_process(s, "warp", draw(seed, 0, 5) == 0, 0);
+    if (p == 0)
+      search_add(s, 0, (SearchEvent){.kind = SEARCH_INIT, .n = draw(seed, 1, n_warps), .bit = 1});
+    search_add(s, p, (SearchEvent){.kind = SEARCH_MEET, .n = n_warps});
+    const bool again = p > 0 && draw(seed, 0, 2) > 0;
+    if (!again) n = draw(seed, 1, EVENTS);
+    for (int i = 0; i < n; i++) {
+      const int what = draw(seed, 0, 7);
+      SearchEvent e = {.kind = SEARCH_TAKE, .n = draw(seed, 0, 1) ? 2 : draw(seed, -2, 3)};
+      if (what == 4) e = (SearchEvent){.kind = SEARCH_ARRIVE, .n = 1};
+      if (what == 5) e = (SearchEvent){.kind = SEARCH_WAIT, .bit = (uint32_t)draw(seed, 0, 1)};
+      if (what == 6) e = (SearchEvent){.kind = SEARCH_MEET, .object = LATER, .n = 2};
+      if (what == 7) e = (SearchEvent){.kind = SEARCH_EXIT};
+      if (!again) event[i] = e;
+      search_add(s, p, event[i]);
+    }
+  }
+  return s;
+}
+
 static Search *random_one(uint64_t i) {
   static Search *(*const kind[])(uint64_t * seed) = {random_ring, random_program, random_program,
                                                      random_handover};
@@ -281,6 +312,20 @@ START_TEST(counts_of_bytes_agree_with_brute_force) {
   ck_assert_int_ge(t.by_fault[SEARCH_DEADLOCK], 1000);
   ck_assert_msg(t.as_short * 100 >= t.same * 98, "of %d witnesses %d are as short as any", t.same,
                 t.as_short);
+}
+END_TEST
+
+START_TEST(takers_of_registers_agree_with_brute_force) {
+  Tally t = {0};
+  for (uint64_t i = 0; i < 6000; i++, arena_reset(arena)) {
+    uint64_t seed = i, again = i;
+    compare(&t, (int)i, random_takers(&seed), random_takers(&again));
+  }
+  ck_assert_int_ge(t.proved, 300);
+  ck_assert_int_ge(t.by_fault[SEARCH_DEADLOCK], 3000);
+  ck_assert_int_ge(t.fewer, 3000);
+  ck_assert_msg(t.said * 100 >= t.same * 98, "of %d witnesses %d are shown to be the shortest",
+                t.same, t.said);
 }
 END_TEST
 
@@ -428,6 +473,7 @@ Suite *suite_search(void) {
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_add_test(tests, agrees_with_brute_force);
   tcase_add_test(tests, counts_of_bytes_agree_with_brute_force);
+  tcase_add_test(tests, takers_of_registers_agree_with_brute_force);
   tcase_add_test(tests, random_programs_are_told_as_reviewed);
   tcase_add_loop_test(tests, finds_what_is_wrong_with_a_ring, 0, sizeof broken / sizeof *broken);
   tcase_add_test(tests, proves_a_ring);

@@ -114,7 +114,7 @@ static const SearchEvent *event_of(const SearchNeeds *n, int event) {
 
 static int64_t weight_of(const SearchNeeds *n, int event) {
   const SearchEvent *e = event_of(n, event);
-  return e->kind == SEARCH_LAND ? e->bytes : e->kind == SEARCH_ARRIVE ? e->n : 1;
+  return e->kind == SEARCH_LAND ? e->bytes : e->kind == SEARCH_TAKE ? -e->n : e->n;
 }
 
 static bool is_in(const SearchNeeds *n, const Count *row, const Spot *spot) {

@@ -309,6 +309,8 @@ static bool advance(const Search *search, SearchState *s, SearchAhead *w, int p,
   if (e->kind == SEARCH_MEET && *joined(search, w, e->object, p) < w->released[e->object]) {
     ++*joined(search, w, e->object, p);  // more come than must meet: it may have been one of those
     go_on(search, w, p);
+    w->there[e->object]++;  // and it may meet those who come later
+    meet(search, w, held, e);
     return true;
   }
   if (e->kind == SEARCH_MEET) {

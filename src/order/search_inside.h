@@ -213,7 +213,7 @@ bool search_is_alike(const Search *search, const SearchOptions *options, SearchS
 const char *search_cure_deadlock(Search *search, const OrderPhases *phases, int bar, int process,
                                  int wait_tag);
 
-// Of a barrier that awaits `n` processes, when `come` do.
+// The cure of a barrier that awaits `n` processes, where `come` of them come.
 const char *search_cure_meeting(Search *search, int barrier, int64_t n, int come);
 
 // Whether it is proved when that wait of a process, by its tag, has the other bit.

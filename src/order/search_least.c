@@ -21,7 +21,7 @@ enum {
   TARGETS_MAX = 4096,
   STATES_MAX = 4000,
   STATE_WORK = 30000000,
-  NEED_WORK = 100000000,
+  NEED_WORK = 40000000,
   ASK_EVERY = 512
 };
 
@@ -54,6 +54,8 @@ typedef struct Least {
   SearchState *scratch;
   SearchAhead *ahead;
   int *stack, *able, n_expanded;
+  int n_takes;  // events that take registers, or give them back
+  SearchStep *take;
   int64_t left;  // work: events that questions run through, and words of states kept
 } Least;
 
@@ -111,6 +113,44 @@ static bool find_need(const Least *l, const SearchNeeds *needs, Target *t) {
   return t->least < l->out->n_steps;
 }
 
+// ---- registers ----------------------------------------------------------------------------------
+
+static void list_takes(Least *l) {
+  const Search *s = l->search;
+  l->take = ARENA_ARRAY(s->arena, SearchStep, search_events(s) + 1);
+  for (int p = 0; p < s->n_processes; p++)
+    for (int at = 0; at < s->process[p].n_events; at++)
+      if (s->process[p].event[at].kind == SEARCH_TAKE)
+        l->take[l->n_takes++] = (SearchStep){p, at, 0};
+}
+
+// Registers that a target needs must be given back, whoever does it: the fewest steps to that in
+// one block, where processes have done what the target needs and what they did until a state (NULL:
+// the start).
+static int64_t steps_to_give_in(const Least *l, const Target *t, const SearchState *s, int rank) {
+  int64_t lack = -l->search->registers, most = 1, cost = INT64_MAX;
+  for (int i = 0; i < l->n_takes; i++) {
+    const SearchStep *take = &l->take[i];
+    const int p = take->process, done = max_int(t->row[p], s ? steps_of(s, p) : 0);
+    const int64_t n = search_event(l->search, p, take->at)->n;
+    if (l->search->process[p].rank != rank) continue;
+    if (take->at < done) {
+      lack += n;
+    } else if (n < 0) {
+      most = max64(most, -n);
+      cost = min64(cost, take->at + 1 - done);
+    }
+  }
+  return lack > 0 && cost < INT64_MAX ? ceil_div(lack, most) * cost : 0;
+}
+
+static int64_t steps_to_give(const Least *l, const Target *t, const SearchState *s) {
+  int64_t steps = 0;
+  for (int rank = 0; l->n_takes > 0 && rank < l->search->ranks; rank++)
+    steps += steps_to_give_in(l, t, s, rank);
+  return steps;
+}
+
 // ---- targets ------------------------------------------------------------------------------------
 
 static void copy_need(const Least *l, const SearchNeeds *needs, Target *t) {
@@ -118,15 +158,38 @@ static void copy_need(const Least *l, const SearchNeeds *needs, Target *t) {
     t->row[p] = (SearchCount)search_need_of(needs, l->row, p);
 }
 
+static int by_limits(const void *a, const void *b) {
+  const Target *x = a, *y = b;
+  if (x->n_limits != y->n_limits) return x->n_limits - y->n_limits;
+  for (int i = 0; i < x->n_limits; i++) {
+    const SearchLimit *m = &x->limit[i], *n = &y->limit[i];
+    if (m->process != n->process) return m->process - n->process;
+    if (m->most != n->most) return m->most - n->most;
+  }
+  return 0;
+}
+
+// Accesses to several places begin with one event.
+static bool is_listed(const Least *l, const Target *t) {
+  for (int i = l->n_targets - 1; i >= 0; i--) {
+    const Target *other = &l->target[i];
+    if (other->process != t->process || other->at != t->at) return false;
+    if (other->other == t->other && other->other_at == t->other_at && by_limits(other, t) == 0)
+      return true;
+  }
+  return false;
+}
+
 static void add(Least *l, Target t) {
-  if (!find_need(l, l->needs, &t)) return;
+  if (is_listed(l, &t) || !find_need(l, l->needs, &t)) return;
   if (l->n_targets == TARGETS_MAX) {
     l->cut_short = true;
     return;
   }
   t.row = ARENA_ARRAY(l->search->arena, SearchCount, l->search->n_processes + 1);
   copy_need(l, l->needs, &t);
-  l->target[l->n_targets++] = t;
+  t.least += steps_to_give(l, &t, NULL);
+  if (t.least < l->out->n_steps) l->target[l->n_targets++] = t;
 }
 
 static void limit(Target *t, int process, int most) {
@@ -150,7 +213,7 @@ static void limit_open(const Least *l, Target *t, const SearchAccess *a) {
 
 static void add_conflicts(Least *l) {
   const Search *s = l->search;
-  for (int i = 0; i < s->n_accesses; i++) {
+  for (int i = 0; i < s->n_accesses && !l->cut_short; i++) {
     const SearchAccess *a = &s->access[i];
     search_need_front(l->needs, a->process, a->begin, l->row);
     if (search_need_steps(l->needs, l->row) >= l->out->n_steps) continue;
@@ -229,17 +292,6 @@ static void add_events(Least *l) {
     }
 }
 
-static int by_limits(const void *a, const void *b) {
-  const Target *x = a, *y = b;
-  if (x->n_limits != y->n_limits) return x->n_limits - y->n_limits;
-  for (int i = 0; i < x->n_limits; i++) {
-    const SearchLimit *m = &x->limit[i], *n = &y->limit[i];
-    if (m->process != n->process) return m->process - n->process;
-    if (m->most != n->most) return m->most - n->most;
-  }
-  return 0;
-}
-
 // Towards two targets with the same needs the same orders lead.
 static bool is_there(const Least *l, int from, int n, const Target *t) {
   const size_t bytes = sizeof *t->row * (size_t)l->search->n_processes;
@@ -266,6 +318,8 @@ static void limit_needs(Least *l) {
     }
     if (!find_need(l, within, t)) continue;
     copy_need(l, within, t);
+    t->least += steps_to_give(l, t, NULL);
+    if (t->least >= l->out->n_steps) continue;
     if (!is_there(l, first, n, t)) l->target[n++] = *t;
   }
   l->n_targets = n;
@@ -302,7 +356,7 @@ static bool find_targets(Least *l) {
 static int64_t missing(const Least *l, const Target *t, const SearchState *s) {
   int64_t steps = 0;
   for (int p = 0; p < l->search->n_processes; p++) steps += max_int(0, t->row[p] - steps_of(s, p));
-  return steps;
+  return steps + steps_to_give(l, t, s);
 }
 
 static bool is_beyond(const Target *t, const SearchState *s) {
@@ -382,13 +436,12 @@ static bool reach(Least *l, const Target *t, int64_t most) {
   }
 }
 
-static bool reach_any(Least *l) {
+static void reach_any(Least *l) {
   int64_t most = INT64_MAX;
   for (int i = 0; i < l->n_targets; i++) most = min64(most, l->target[i].least);
   for (; most < l->out->n_steps; most++)
     for (int i = 0; i < l->n_targets; i++)
-      if (l->target[i].least <= most && reach(l, &l->target[i], most)) return true;
-  return false;
+      if (l->target[i].least <= most && (reach(l, &l->target[i], most) || l->left <= 0)) return;
 }
 
 bool search_least(Search *search, const SearchOptions *options, SearchResult *out) {
@@ -397,8 +450,9 @@ bool search_least(Search *search, const SearchOptions *options, SearchResult *ou
   l.needs = search_new_needs(search, options);
   if (!l.needs) return false;
   l.target = ARENA_ARRAY(arena, Target, TARGETS_MAX);
+  list_takes(&l);
   l.row = ARENA_ARRAY(arena, SearchCount, search_need_width(l.needs) + 1);
-  if (!find_targets(&l)) return false;
+  if (!find_targets(&l) || l.cut_short) return false;
   limit_needs(&l);
   if (l.n_targets == 0) return !l.cut_short;
   l.states = search_new_states(search, STATES_MAX);

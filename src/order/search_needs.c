@@ -17,7 +17,7 @@
 #include "base/whole.h"
 #include "order/search_inside.h"
 
-enum { ROWS_MAX = 1 << 24, PASSES = 8, NO_BAR = -1, MANY = -2 };
+enum { ROWS_MAX = 1 << 22, PASSES = 8, NO_BAR = -1, MANY = -2 };
 
 typedef SearchCount Count;
 

@@ -134,6 +134,7 @@ typedef struct Search {
   int ranks;
   bool threads_apart;         // what threads do to each other's cells is for the caller to judge
   bool cut;                   // lists end where their run was stopped, and no process has ended
+  bool stopped;               // lists end at the waits of a deadlock
   bool scopes;                // arrivals and waits say their scope
   int64_t registers;          // free registers of a block at the start
   struct SearchIndex *index;  // made when it runs

@@ -109,6 +109,23 @@ static const char *told(const Search *s, bool ok, const char *text) {
   return ok ? arena_printf(s->arena, "%s: tried, and then proved", text) : text;
 }
 
+static void await(Search *s, int barrier, int64_t more) {
+  for (int p = 0; p < s->n_processes; p++)
+    for (int i = 0; i < s->process[p].n_events; i++) {
+      SearchEvent *e = &s->process[p].event[i];
+      if ((e->kind == SEARCH_MEET || e->kind == SEARCH_PASS) && e->object == barrier) e->n += more;
+    }
+}
+
+const char *search_cure_meeting(Search *s, int barrier, int64_t n, int come) {
+  await(s, barrier, come - n);
+  const bool ok = search_cure_is_proved(s);
+  await(s, barrier, n - come);
+  return told(s, ok,
+              arena_printf(s->arena, "let %s await the %d warps that come, or let %lld more come",
+                           s->meet[barrier].name, come, (long long)(n - come)));
+}
+
 const char *search_cure_deadlock(Search *s, const OrderPhases *phases, int bar, int process,
                                  int wait_tag) {
   const OrderPhases p = *phases;

@@ -91,6 +91,14 @@ static void follow(Chain *c, int first) {
   }
 }
 
+// The processes that have come to a barrier.
+static int come_to(const Chain *c, int barrier) {
+  int n = search_passed(c->s, c->at)[barrier];
+  for (int p = 0; p < c->s->n_processes; p++)
+    n += search_has_arrived(c->at, p) && search_next(c->s, c->at, p)->object == barrier;
+  return n;
+}
+
 // The lack of an mbarrier or a barrier: "which expects 5 arrivals and gets 4".
 static const char *lack(const Chain *c, int process) {
   Arena *arena = c->s->arena;
@@ -98,12 +106,9 @@ static const char *lack(const Chain *c, int process) {
   if (e->kind == SEARCH_TAKE)
     return arena_printf(arena, "of which %lld are free",
                         (long long)c->at->registers[c->s->process[process].rank]);
-  if (e->kind == SEARCH_MEET) {
-    int n = search_passed(c->s, c->at)[e->object];
-    for (int p = 0; p < c->s->n_processes; p++)
-      n += search_has_arrived(c->at, p) && search_next(c->s, c->at, p)->object == e->object;
-    return arena_printf(arena, "where %lld have to meet and %d come", (long long)e->n, n);
-  }
+  if (e->kind == SEARCH_MEET)
+    return arena_printf(arena, "where %lld have to meet and %d come", (long long)e->n,
+                        come_to(c, e->object));
   if (e->kind != SEARCH_WAIT) return "which never comes";
   const OrderPhases *p = &search_phases(c->s, c->at)[e->object];
   if (p->pending > 0 && p->pending < p->expected)
@@ -127,13 +132,30 @@ static bool waits_for_the_first(const Chain *c, int i) {
   return e->kind == SEARCH_WAIT && search_phases(c->s, c->at)[e->object].phase == 0;
 }
 
+static bool has_some(const Chain *c, int i) {
+  const SearchEvent *e = search_next(c->s, c->at, c->process[i]);
+  if (e->kind != SEARCH_WAIT) return false;
+  const OrderPhases *p = &search_phases(c->s, c->at)[e->object];
+  return p->pending > 0 && p->pending < p->expected;
+}
+
+// A run that ended in a deadlock does not tell what a process would do behind its wait. Where no
+// process is known to come to the last mbarrier, it is one of those that wait for an mbarrier with
+// some of its arrivals.
+static int root_of_line(const Chain *c) {
+  const int last = c->n - 1;
+  for (int i = 0; c->s->stopped && i < last && !has_some(c, last); i++)
+    if (has_some(c, i)) return i;
+  return last;
+}
+
 static int root_of(const Chain *c) {
-  if (!c->circle) return c->n - 1;
+  if (!c->circle) return root_of_line(c);
   for (int i = 0; i < c->n; i++) {
     const SearchEvent *e = search_next(c->s, c->at, c->process[i]);
     if (e->kind != SEARCH_WAIT) continue;
     const OrderPhases *p = &search_phases(c->s, c->at)[e->object];
-    if ((p->pending > 0 && p->pending < p->expected) || (p->pending <= 0 && p->bytes)) return i;
+    if (has_some(c, i) || (p->pending <= 0 && p->bytes)) return i;
   }
   // A process that waits for the first phase of an mbarrier without an arrival began the circle.
   for (int i = 1; i < c->n; i++)
@@ -187,6 +209,8 @@ static const char *deadlock_text(Search *s, SearchResult *r) {
   const SearchEvent *e = search_next(s, c.at, last);
   if (e->kind == SEARCH_WAIT)
     r->cure = search_cure_deadlock(s, &search_phases(s, c.at)[e->object], e->object, last, e->tag);
+  if (e->kind == SEARCH_MEET)
+    r->cure = search_cure_meeting(s, e->object, e->n, come_to(&c, e->object));
   return out.text;
 }
 

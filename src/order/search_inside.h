@@ -130,10 +130,79 @@ static inline bool search_clears(const SearchIndex *x, int event, int word) {
 void search_make_index(Search *search);
 bool search_places_overlap(const SearchPlace *a, const SearchPlace *b);
 
+SearchFault search_fault_of(const SearchAccess *now, const SearchAccess *then);
+
 // search_step.c: a process's next event. `other`: the two of a conflict.
 void search_start(const Search *search, SearchState *state);
 bool search_can_step(const Search *search, SearchState *state, int process);
 SearchFault search_step(const Search *search, SearchState *state, int process, int conflict[2]);
+
+// search_states.c: a set of states, each kept once, with the step that led to it first. State 0 is
+// the start.
+enum { SEARCH_CHUNK = 256 };
+typedef struct SearchNode {
+  int parent, depth;
+  uint16_t process;
+} SearchNode;
+typedef struct SearchStates {
+  const Search *search;
+  size_t bytes;
+  int n, most;
+  char **chunk;
+  SearchNode *node;
+  int *table;  // node + 1 by hash
+  uint32_t mask;
+  SearchState *start;
+} SearchStates;
+SearchStates *search_new_states(const Search *search, int most);
+void search_forget_states(SearchStates *states);
+static inline SearchState *search_state(const SearchStates *states, int i) {
+  return (SearchState *)(states->chunk[i / SEARCH_CHUNK] +
+                         (size_t)(i % SEARCH_CHUNK) * states->bytes);
+}
+// False: it is there already.
+bool search_keep(SearchStates *states, const SearchState *s, int parent, int process);
+// The steps to a state, and behind them the next event of a process `last` (-1: none).
+SearchStep *search_way(const SearchStates *states, int node, int last, int *n_steps);
+
+// search_witness.c: takes what leads to a fault as the result, without events that do not. The last
+// step is the fault; of a deadlock it is the last that was possible.
+void search_found(const Search *search, SearchResult *out, SearchStep *step, int n,
+                  SearchFault fault);
+
+// search_needs.c: what must have happened before an event, as a row. NULL: there is no room for it,
+// or it was given up.
+typedef uint16_t SearchCount;
+typedef struct SearchNeeds SearchNeeds;
+SearchNeeds *search_new_needs(const Search *search, const SearchOptions *options);
+int search_need_width(const SearchNeeds *needs);
+int64_t search_need_steps(const SearchNeeds *needs, const SearchCount *row);  // of all processes
+int search_need_of(const SearchNeeds *needs, const SearchCount *row, int process);
+void search_need_done(const SearchNeeds *needs, SearchCount *row, int process, int at);
+void search_join_needs(const SearchNeeds *needs, SearchCount *into, const SearchCount *from);
+int64_t search_need_arrivals(const SearchNeeds *needs, int bar);  // of a phase; 0: not known
+int64_t search_need_phase_of(const SearchNeeds *needs, const SearchCount *row, int bar);
+// A process may do no more steps than these.
+typedef struct SearchLimit {
+  int process, most;
+} SearchLimit;
+// The needs where processes are limited; until the next question.
+const SearchNeeds *search_needs_within(SearchNeeds *needs, const SearchOptions *options,
+                                       const SearchLimit *limit, int n_limits);
+int64_t search_needs_work(const SearchNeeds *needs);  // words that were looked at until now
+// Until an event is done; until the process has gone on behind it.
+const SearchCount *search_need(const SearchNeeds *needs, int process, int at);
+const SearchCount *search_need_behind(const SearchNeeds *needs, int process, int at);
+// Into a row: to stand in front of an event.
+void search_need_front(const SearchNeeds *needs, int process, int at, SearchCount *row);
+// Joined into a row: so many phases over and so many arrivals `more`, by a process no events from
+// that one on.
+void search_need_phase(const SearchNeeds *needs, SearchCount *row, int bar, int64_t phases,
+                       int64_t more, int but_process, int but_at);
+
+// search_least.c: looks for a witness of the same fault with the fewest steps; says whether there
+// is none with fewer than the result then has.
+bool search_least(Search *search, const SearchOptions *options, SearchResult *out);
 
 // search_alike.c: whether all orders are one, up to neighbours that have nothing to do with each
 // other, and it does no harm; false: it is not known. `held`: an event that may come too late for
@@ -143,6 +212,9 @@ bool search_is_alike(const Search *search, const SearchOptions *options, SearchS
 // search_cure.c: of the mbarrier at which a process waits for ever, by the event with that tag.
 const char *search_cure_deadlock(Search *search, const OrderPhases *phases, int bar, int process,
                                  int wait_tag);
+
+// The cure of a barrier that awaits `n` processes, where `come` of them come.
+const char *search_cure_meeting(Search *search, int barrier, int64_t n, int come);
 
 // Whether it is proved when that wait of a process, by its tag, has the other bit.
 bool search_cure_flip(Search *search, int process, int tag);
@@ -157,9 +229,51 @@ bool search_cure_wide(Search *search, SearchKind kind);
 // search_mend.c: a cure of a fault that is no deadlock, which was tried; NULL: none that was.
 const char *search_mend(Search *search, const SearchResult *result);
 
-// search_ahead.c: whether whatever the others may do before it makes no difference to a process's
-// next event. `work`: search_new_ahead().
+// search_ahead.c: how far processes may possibly get while one of them is held up.
 typedef struct SearchAhead SearchAhead;
+typedef struct AheadBar {
+  int64_t pending, bytes;
+  int64_t expects, lands;  // bytes, of all that others may do
+  int loose;               // process + 1 that expects bytes and has not arrived yet; -1: several
+  uint32_t phase;          // the last one that it may get to
+  bool wild, used, init;
+} AheadBar;
+
+struct SearchAhead {
+  int *at;
+  bool *arrived;
+  // A bit for each process: its next event waits for no barrier, and for no event of another one;
+  // it has gone on.
+  uint64_t *live, *moved;
+  // The state of the last question: how far its processes are, and which are live.
+  uint16_t *last_at;
+  uint64_t *last_live;
+  struct AheadMove {
+    int process, from;
+  } * move;  // scratch
+  AheadBar *bar;
+  // Phases under way, or later ones, in rows: [processes][row] that a process knows of;
+  // [mbarriers][row] that all arrivals for the phase know of, and all arrivals for the last phase.
+  int row;  // the number of mbarriers, up to a multiple of PHASES
+  int32_t *known, *gathered, *handed;
+  int32_t *under_way;                  // [row] the phases of the state
+  int *there, *released;               // by barrier: the number there; went on together
+  uint16_t *joined;                    // [barriers][processes] how often it went on with others
+  int ended[SEARCH_RANKS], all_ended;  // processes at their last event's end, agents aside
+  int64_t registers[SEARCH_RANKS], taken[SEARCH_RANKS];
+  // All that decides at once: accesses, those with the number of this question, and what becomes
+  // of an mbarrier (-1: of none).
+  int *asked, question, n_asked, bar_asked;
+  uint32_t phase_asked;
+  bool met;
+};
+
+// Runs all processes but `held` as far as they may possibly get, or until one does what decides at
+// once: `met`.
+void search_run_others(const Search *search, SearchState *s, SearchAhead *work, int held);
+
+// search_apart.c: whether whatever the others may do before it makes no difference to a process's
+// next event. `work`: search_new_ahead(), search_ahead.c.
 SearchAhead *search_new_ahead(const Search *search, Arena *arena);
 // A bit for each process whose next event waits for no barrier, and for no event of another one;
 // until the next question.

@@ -222,12 +222,13 @@ static const char *mend_unfenced(Search *s, const SearchResult *r) {
                                place));
 }
 
-// One more arrival at an mbarrier: one where this process, which is overtaken, arrives.
-static const char *mend_arrivals(Search *s, int process) {
+// One more arrival at an mbarrier: one where this process, which is overtaken, arrives, or which it
+// waits for and comes too soon.
+static const char *mend_arrivals(Search *s, int process, SearchKind kind) {
   bool *seen = ARENA_ARRAY(s->arena, bool, s->n_bars + 1);
   for (int i = 0; i < s->process[process].n_events; i++) {
     const SearchEvent *e = search_event(s, process, i);
-    if (e->kind != SEARCH_ARRIVE || e->bytes || seen[e->object]) continue;
+    if (e->kind != kind || e->bytes || seen[e->object]) continue;
     seen[e->object] = true;
     const int64_t n = search_cure_one_more(s, e->object);
     const char *text = arena_printf(s->arena, "initialise %s for %lld arrivals",
@@ -300,7 +301,13 @@ static const char *mend_too_many(Search *s, const SearchResult *r) {
       return arena_printf(s->arena, "let %s wait for %s before it arrives at %s again", p->name,
                           s->bar[released].name, s->bar[bar].name);
   }
-  return NULL;
+  return mend_arrivals(s, last->process, SEARCH_WAIT);
+}
+
+// A process that writes twice waited for too few readers.
+static const char *mend_race(Search *s, const SearchResult *r) {
+  const SearchAccess *a = &s->access[r->access[0]];
+  return a->async && a->write ? mend_arrivals(s, a->process, SEARCH_WAIT) : NULL;
 }
 
 // One and the same writes where its own work still reads or writes: it waits for that before.
@@ -324,7 +331,7 @@ static const char *mend_overtaken(Search *s, const SearchResult *r) {
                           s->process[m.access->process].name, s->place[m.access->place].name));
   }
   for (int k = 1; k >= 0; k--) {
-    const char *text = mend_arrivals(s, s->access[r->access[k]].process);
+    const char *text = mend_arrivals(s, s->access[r->access[k]].process, SEARCH_ARRIVE);
     if (text) return text;
   }
   const SearchAccess *a = &s->access[r->access[0]], *b = &s->access[r->access[1]];
@@ -343,7 +350,7 @@ static const char *mend_lapped(Search *s, const SearchResult *r) {
   for (int p = 0; p < s->n_processes; p++) {
     bool waits = false;
     for (int i = 0; i < s->process[p].n_events && !waits; i++) waits = waits_there(&m, p, i);
-    const char *text = waits ? mend_arrivals(s, p) : NULL;
+    const char *text = waits ? mend_arrivals(s, p, SEARCH_ARRIVE) : NULL;
     if (text) return text;
     n += waits;
   }
@@ -401,6 +408,7 @@ const char *search_mend(Search *s, const SearchResult *r) {
       [SEARCH_REFILLED] = mend_overtaken, [SEARCH_LAPPED] = mend_lapped,
       [SEARCH_TOO_MANY] = mend_too_many,  [SEARCH_UNBEGUN] = mend_unbegun,
       [SEARCH_GONE] = mend_gone,          [SEARCH_IN_FLIGHT] = mend_in_flight,
-      [SEARCH_NARROW] = mend_narrow,      [SEARCH_UNLEARNED] = mend_narrow};
+      [SEARCH_RACE] = mend_race,          [SEARCH_NARROW] = mend_narrow,
+      [SEARCH_UNLEARNED] = mend_narrow};
   return mend[r->fault] ? mend[r->fault](s, r) : NULL;
 }

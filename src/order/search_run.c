@@ -2,7 +2,7 @@
 //
 // States are gone through in the order of their distance from the start, each once. Where the next
 // event of some process makes no difference to whatever the others may do before it
-// (search_ahead.c), only that event is tried: every other order of the same events leads to the
+// (search_apart.c), only that event is tried: every other order of the same events leads to the
 // same states and the same findings (a persistent set of one; the lists have no loops, so no event
 // is put off for ever). Else all are tried. A sound ring needs one path, as long as its events; a
 // faulty one branches where it is wrong.
@@ -11,205 +11,71 @@
 // after its time and is asked again makes no difference either.
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/whole.h"
 #include "order/search_inside.h"
 
 enum {
-  CHUNK = 256,
   STATES_MAX = 60000,
   WIDE_STATES = 15000,
   ASK_EVERY = 512,
   NEAR = 1500,
+  MANY = 3000,
   HELD = 24,
-  KEPT = 128,
-  SHORTER_STATES = 6000
+  SHORTER_STATES = 6000,
+  SHORTER_BYTES = 6000000,
+  DEADLOCK_STATES = 20000
 };
-
-typedef struct Node {
-  int parent, depth;
-  uint16_t process;
-} Node;
 
 typedef struct Run {
   Search *search;
   const SearchOptions *options;
   Arena *arena;
-  size_t bytes;
-  int n, most, n_chunks;
-  char **chunk;
-  Node *node;
-  int *table;  // node + 1 by hash
-  uint32_t mask;
+  SearchStates *states;
   SearchState *scratch;
   SearchAhead *ahead;
   int *able;  // processes that can go on
   int expanded, branched, n_stacked, depth, *stack;
   SearchStep late;   // an event that may come too late; at -1: none is known
   SearchFault only;  // other faults are looked past; SEARCH_NO_FAULT: none is
+  int *last_take;    // by process: its last event that takes registers or gives them back; -1
+  // By process: the first one that does the same from its request for registers on; -1: none does.
+  // Only one of those who ask is tried.
+  int *twin;
+  bool spared, looked_past;  // some were not tried; some fault was looked past
   SearchResult out;
 } Run;
 
-static SearchState *state_of(const Run *r, int i) {
-  return (SearchState *)(r->chunk[i / CHUNK] + (size_t)(i % CHUNK) * r->bytes);
-}
-
-// States are whole words, and all count.
-static uint32_t hash_of(const Run *r, const SearchState *s) {
-  const char *at = (const char *)s;
-  uint64_t hash = HASH_START;
-  for (size_t i = 0; i < r->bytes; i += sizeof hash) {
-    uint64_t word;
-    memcpy(&word, at + i, sizeof word);
-    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-    hash ^= hash >> 32;
+static void find_takes(Run *r) {
+  const Search *s = r->search;
+  r->last_take = ARENA_ARRAY(r->arena, int, s->n_processes + 1);
+  for (int p = 0; p < s->n_processes; p++) {
+    r->last_take[p] = -1;
+    for (int at = 0; at < s->process[p].n_events; at++)
+      if (s->process[p].event[at].kind == SEARCH_TAKE) r->last_take[p] = at;
   }
-  return (uint32_t)hash & r->mask;
-}
-
-// Adds a state that is new.
-static void keep(Run *r, const SearchState *s, int parent, int process) {
-  uint32_t h = hash_of(r, s);
-  for (; r->table[h]; h = (h + 1) & r->mask)
-    if (memcmp(state_of(r, r->table[h] - 1), s, r->bytes) == 0) return;
-  if (r->n % CHUNK == 0) r->chunk[r->n / CHUNK] = arena_alloc(r->arena, CHUNK * r->bytes);
-  memcpy(state_of(r, r->n), s, r->bytes);
-  r->node[r->n] = (Node){parent, parent < 0 ? 0 : r->node[parent].depth + 1, (uint16_t)process};
-  r->table[h] = ++r->n;
 }
 
 static Run *begin(Search *search, const SearchOptions *options) {
   Arena *arena = search->arena;
   Run *r = ARENA_NEW(arena, Run);
   *r = (Run){.search = search, .options = options, .arena = arena};
-  r->most = (int)(options->states ? options->states : STATES_MAX);
-  r->bytes = search->index->state_bytes;
-  r->chunk = ARENA_ARRAY(arena, char *, r->most / CHUNK + 2);
-  r->node = ARENA_ARRAY(arena, Node, r->most + search->n_processes + 1);
-  for (r->mask = 1024; r->mask < 2 * (uint32_t)r->most; r->mask *= 2) continue;
-  r->table = ARENA_ARRAY(arena, int, r->mask);
-  r->mask--;
-  r->scratch = arena_alloc(arena, r->bytes);
+  r->states = search_new_states(search, (int)(options->states ? options->states : STATES_MAX));
+  r->scratch = arena_alloc(arena, search->index->state_bytes);
   r->ahead = search_new_ahead(search, arena);
   r->able = ARENA_ARRAY(arena, int, search->n_processes + 1);
-  search_start(search, r->scratch);
-  keep(r, r->scratch, -1, 0);
+  find_takes(r);
   return r;
 }
 
-// ---- the witness --------------------------------------------------------------------------------
-
-// A witness, of which steps are left out. States on the way are kept, so that what comes before a
-// step need not be played again.
-typedef struct Cuts {
-  const SearchStep *step;
-  int n, gap, n_kept;  // state k stands before step k · gap
-  bool *left_out;
-  SearchState *s;
-  char *kept;
-} Cuts;
-
-static SearchFault play(const Run *r, const Cuts *c, int i) {
-  int conflict[2];
-  return search_step(r->search, c->s, c->step[i].process, conflict);
-}
-
-static void stand_before(const Run *r, Cuts *c, int at) {
-  const int from = min_int(at / c->gap, c->n_kept - 1);
-  memcpy(c->s, c->kept + (size_t)from * r->bytes, r->bytes);
-  for (int i = from * c->gap; i < at; i++) {
-    if (!c->left_out[i]) play(r, c, i);
-    if (i + 1 != c->n_kept * c->gap) continue;
-    memcpy(c->kept + (size_t)c->n_kept * r->bytes, c->s, r->bytes);
-    c->n_kept++;
-  }
-}
-
-// Plays on from a step, without those that are left out; says whether the last one is the fault
-// that was found.
-static bool plays(const Run *r, const Cuts *c, int from) {
-  for (int i = from; i < c->n; i++) {
-    const SearchStep *step = &c->step[i];
-    if (c->left_out[i]) continue;
-    if (search_at(c->s, step->process) != step->at) return false;
-    if (!search_can_step(r->search, c->s, step->process)) return false;
-    const SearchFault fault = play(r, c, i);
-    if (fault || i == c->n - 1) return i == c->n - 1 && fault == r->out.fault;
-  }
-  return false;
-}
-
-// Cuts the longest tail of a process's events that can be cut; false: no event can.
-static bool shorten_one(const Run *r, Cuts *c, int process) {
-  bool any = false;
-  for (int i = c->n - 2; i >= 0; i--) {
-    if (c->step[i].process != process || c->left_out[i]) continue;
-    stand_before(r, c, i);
-    c->left_out[i] = true;
-    if (!plays(r, c, i)) {
-      c->left_out[i] = false;
-      break;
-    }
-    c->n_kept = min_int(c->n_kept, i / c->gap + 1);
-    any = true;
-  }
-  return any;
-}
-
-// Leaves out events that do not lead to the fault, until no more can be left out: an arrival that
-// only a cut process needs can go too.
-static int shorten(Run *r, SearchStep *step, int n) {
-  Cuts c = {.step = step, .n = n, .gap = n / KEPT + 1, .n_kept = 1};
-  c.left_out = ARENA_ARRAY(r->arena, bool, n + 1);
-  c.s = arena_alloc(r->arena, r->bytes);
-  c.kept = arena_alloc(r->arena, (size_t)(n / c.gap + 2) * r->bytes);
-  search_start(r->search, (SearchState *)c.kept);
-  for (bool any = true; any;) {
-    any = false;
-    for (int p = 0; p < r->search->n_processes; p++) any = shorten_one(r, &c, p) || any;
-  }
-  int kept = 0;
-  for (int i = 0; i < n; i++)
-    if (!c.left_out[i]) step[kept++] = step[i];
-  return kept;
-}
-
-static void tell_phases(Run *r, SearchStep *step, int n) {
-  SearchState *s = arena_alloc(r->arena, r->bytes);
-  int conflict[2];
-  search_start(r->search, s);
-  for (int i = 0; i < n; i++) {
-    search_step(r->search, s, step[i].process, conflict);
-    const SearchEvent *e = search_event(r->search, step[i].process, step[i].at);
-    if (search_is_about_mbarrier(e)) step[i].phase = search_phases(r->search, s)[e->object].phase;
-  }
-  r->out.last = s;
-}
-
-// `last`: the last step is the fault; else no process can go on behind it.
-static void found(Run *r, SearchStep *step, int n, bool last, SearchFault fault,
-                  const int conflict[2]) {
-  r->out.verdict = SEARCH_FOUND;
-  r->out.fault = fault;
-  for (int i = 0; i < 2; i++) r->out.access[i] = conflict[i];
-  if (last) n = shorten(r, step, n);
-  tell_phases(r, step, n);
-  r->out.step = memcpy(ARENA_ARRAY(r->arena, SearchStep, n + 1), step, sizeof *step * (size_t)n);
-  r->out.n_steps = n;
+static void found(Run *r, SearchStep *step, int n, SearchFault fault) {
+  search_found(r->search, &r->out, step, n, fault);
 }
 
 // The way to a state, and the event of `last` behind it (-1: none).
-static void found_at(Run *r, int node, int last, SearchFault fault, const int conflict[2]) {
-  int n = last >= 0;
-  for (int i = node; r->node[i].parent >= 0; i = r->node[i].parent) n++;
-  SearchStep *step = ARENA_ARRAY(r->arena, SearchStep, n + 1);
-  int at = n;
-  if (last >= 0) step[--at] = (SearchStep){last, search_at(state_of(r, node), last), 0};
-  for (int i = node; r->node[i].parent >= 0; i = r->node[i].parent) {
-    const int p = r->node[i].process;
-    step[--at] = (SearchStep){p, search_at(state_of(r, r->node[i].parent), p), 0};
-  }
-  found(r, step, n, last >= 0, fault, conflict);
+static void found_at(Run *r, int node, int last, SearchFault fault) {
+  int n;
+  SearchStep *step = search_way(r->states, node, last, &n);
+  found(r, step, n, fault);
 }
 
 // ---- states -------------------------------------------------------------------------------------
@@ -223,13 +89,14 @@ static bool all_done(const Search *search, const SearchState *s) {
 
 static bool try(Run *r, int node, int process) {
   int conflict[2];
-  memcpy(r->scratch, state_of(r, node), r->bytes);
+  memcpy(r->scratch, search_state(r->states, node), r->search->index->state_bytes);
   const SearchFault fault = search_step(r->search, r->scratch, process, conflict);
   const bool tells = fault && (!r->only || fault == r->only);
   if (tells)
-    found_at(r, node, process, fault, conflict);
+    found_at(r, node, process, fault);
   else if (!fault)
-    keep(r, r->scratch, node, process);
+    search_keep(r->states, r->scratch, node, process);
+  r->looked_past |= fault && !tells;
   return tells;
 }
 
@@ -253,27 +120,109 @@ static int one_that_is_apart(Run *r, SearchState *s, int last) {
   return -1;
 }
 
+// ---- warps that take registers ------------------------------------------------------------------
+
+static int first_take(const SearchProcess *p) {
+  for (int at = 0; at < p->n_events; at++)
+    if (p->event[at].kind == SEARCH_TAKE && p->event[at].n > 0) return at;
+  return -1;
+}
+
+static bool same_event(const SearchEvent *a, const SearchEvent *b) {
+  return a->kind == b->kind && a->object == b->object && a->n == b->n && a->bytes == b->bytes &&
+         a->bit == b->bit && a->after == 0 && b->after == 0;
+}
+
+// Whether two processes do the same from these events on, and no process waits for such an event.
+static bool are_twins(const Search *s, int p, int at, int q, int other) {
+  const int n = s->process[p].n_events - at;
+  const SearchLists *followers = &s->index->followers;
+  const int *base = s->index->base, *first = followers->first;
+  if (s->process[p].rank != s->process[q].rank || s->process[q].n_events - other != n) return false;
+  if (first[base[p] + at] != first[base[p + 1]] || first[base[q] + other] != first[base[q + 1]])
+    return false;
+  for (int i = 0; i < n; i++)
+    if (!same_event(search_event(s, p, at + i), search_event(s, q, other + i))) return false;
+  return true;
+}
+
+static void find_twins(Run *r) {
+  const Search *s = r->search;
+  r->twin = ARENA_ARRAY(r->arena, int, s->n_processes + 1);
+  for (int p = 0; p < s->n_processes; p++) {
+    const int at = first_take(&s->process[p]);
+    r->twin[p] = -1;
+    for (int q = 0; at >= 0 && q <= p && r->twin[p] < 0; q++) {
+      const int other = first_take(&s->process[q]);
+      if (other >= 0 && are_twins(s, p, at, q, other)) r->twin[p] = q;
+    }
+  }
+}
+
+// Which of those who ask for registers gets them makes no difference to how others go on.
+static bool has_elder_twin(Run *r, SearchState *s, int process) {
+  const Search *search = r->search;
+  if (!r->twin || r->twin[process] < 0) return false;
+  if (search_at(s, process) != first_take(&search->process[process])) return false;
+  for (int q = r->twin[process]; q < process; q++)
+    if (r->twin[q] == r->twin[process] && !search_has_arrived(s, q) &&
+        search_at(s, q) == first_take(&search->process[q]))
+      return true;
+  return false;
+}
+
+static bool asks_for_registers(const Search *s, const SearchState *state, int p) {
+  if (search_is_done(s, state, p) || search_has_arrived(state, p)) return false;
+  const SearchEvent *e = search_next(s, state, p);
+  return e->kind == SEARCH_TAKE && e->n > 0;
+}
+
+// A block where all that will ever take registers or give them back stand there and ask: who of
+// them goes on first concerns none but them; -1: there is none.
+static int block_that_asks(const Run *r, SearchState *state) {
+  const Search *s = r->search;
+  bool asks[SEARCH_RANKS] = {false}, others[SEARCH_RANKS] = {false};
+  for (int p = 0; p < s->n_processes; p++) {
+    const int rank = s->process[p].rank;
+    if (asks_for_registers(s, state, p))
+      asks[rank] |= search_can_step(s, state, p);
+    else
+      others[rank] |= search_at(state, p) <= r->last_take[p];
+  }
+  for (int rank = 0; rank < s->ranks; rank++)
+    if (asks[rank] && !others[rank]) return rank;
+  return -1;
+}
+
+// ---- a state and those behind it ----------------------------------------------------------------
+
 // False: a fault was found.
 static bool expand(Run *r, int node) {
-  SearchState *s = state_of(r, node);
-  const int one = one_that_is_apart(r, s, r->node[node].process);
+  SearchState *s = search_state(r->states, node);
+  const int one = one_that_is_apart(r, s, r->states->node[node].process);
   if (one >= 0) return !try(r, node, one);
   bool any = false;
+  const int asks = r->options->all ? -1 : block_that_asks(r, s);
   for (int p = 0; p < r->search->n_processes; p++) {
     if (!search_can_step(r->search, s, p)) continue;
+    const bool here = r->search->process[p].rank == asks && asks_for_registers(r->search, s, p);
+    if (asks >= 0 && !here) continue;
     r->branched += any;
     any = true;
-    if (try(r, node, p)) return false;
+    if (has_elder_twin(r, s, p))
+      r->spared = true;
+    else if (try(r, node, p))
+      return false;
   }
   if (any || all_done(r->search, s) || (r->only && r->only != SEARCH_DEADLOCK)) return true;
-  found_at(r, node, -1, SEARCH_DEADLOCK, (int[]){-1, -1});
+  found_at(r, node, -1, SEARCH_DEADLOCK);
   return false;
 }
 
 // The state that is expanded next; -1: there is none. The nearest first, or the last one found.
 static int next_node(Run *r, bool deep) {
-  if (!deep) return r->expanded < r->n ? r->expanded++ : -1;
-  for (; r->n_stacked < r->n; r->n_stacked++) r->stack[r->depth++] = r->n_stacked;
+  if (!deep) return r->expanded < r->states->n ? r->expanded++ : -1;
+  for (; r->n_stacked < r->states->n; r->n_stacked++) r->stack[r->depth++] = r->n_stacked;
   r->expanded++;
   return r->depth ? r->stack[--r->depth] : -1;
 }
@@ -308,7 +257,7 @@ static int last_in_turn(Run *r, SearchState *s, int held) {
 // True: it does harm.
 static bool hold_up(Run *r, int held, int from, int direction, SearchStep *step, SearchState *s) {
   int conflict[2] = {-1, -1}, n = 0;
-  memset(s, 0, r->bytes);
+  memset(s, 0, r->search->index->state_bytes);
   search_start(r->search, s);
   for (int p;; n++) {
     const bool first = search_at(s, held) < from && search_can_step(r->search, s, held);
@@ -317,11 +266,11 @@ static bool hold_up(Run *r, int held, int from, int direction, SearchStep *step,
     step[n] = (SearchStep){p, search_at(s, p), 0};
     const SearchFault fault = search_step(r->search, s, p, conflict);
     if (!fault) continue;
-    found(r, step, n + 1, true, fault, conflict);
+    found(r, step, n + 1, fault);
     return true;
   }
   if (all_done(r->search, s)) return false;
-  found(r, step, n, false, SEARCH_DEADLOCK, conflict);
+  found(r, step, n, SEARCH_DEADLOCK);
   return true;
 }
 
@@ -360,7 +309,7 @@ static bool hold_up_one(Run *r, int held, SearchStep *step, SearchState *s) {
 static bool hold_up_each(Run *r) {
   const int n = r->search->index->base[r->search->n_processes];
   SearchStep *step = ARENA_ARRAY(r->arena, SearchStep, n + 1);
-  SearchState *s = arena_alloc(r->arena, r->bytes);
+  SearchState *s = arena_alloc(r->arena, r->search->index->state_bytes);
   if (r->late.at >= 0 && does_harm(r, r->late.process, r->late.at, step, s)) return true;
   for (int p = 0; p < r->search->n_processes; p++) {
     const SearchProcess *one = &r->search->process[p];
@@ -377,44 +326,61 @@ static SearchResult go_through(Search *search, const SearchOptions *options, boo
                                SearchStep late) {
   Run *r = begin(search, options);
   r->late = late;
-  if (deep) r->stack = ARENA_ARRAY(r->arena, int, r->most + search->n_processes + 1);
+  if (deep) r->stack = ARENA_ARRAY(r->arena, int, r->states->most + search->n_processes + 1);
   r->out.access[0] = r->out.access[1] = -1;
   bool looked = false;
   for (int node; (node = next_node(r, deep)) >= 0;) {
     const bool stopped = r->expanded % ASK_EVERY == 1 && options->goes_on &&
-                         !options->goes_on(options->context, r->n);
-    if (r->n >= r->most || stopped) {
+                         !options->goes_on(options->context, r->states->n);
+    if (r->states->n >= r->states->most || stopped) {
       r->out.verdict = SEARCH_BOUNDED;
       break;
     }
     if (!expand(r, node)) break;
-    if (deep || looked || r->branched < NEAR || options->all) continue;
+    const bool near = r->branched < NEAR && r->states->n < search_events(search) + MANY;
+    if (deep || looked || near || options->all) continue;
     looked = true;
     if (hold_up_each(r)) break;
   }
-  r->out.states = r->n;
+  r->out.states = r->states->n;
   return r->out;
 }
 
-// All orders of fewer steps, where there is room for them: another one with the same fault, or
-// none, and then the witness is the shortest.
-static void look_for_shorter(Search *search, const SearchOptions *options, SearchResult *out) {
-  const SearchOptions all = {.states = SHORTER_STATES,
-                             .all = true,
-                             .goes_on = options->goes_on,
-                             .context = options->context};
-  Run *r = begin(search, &all);
+// Searches those with fewer steps than the witness, the nearest first, for one of the same fault.
+// True: there is none with fewer steps than the result then has.
+static bool look_nearer(Search *search, const SearchOptions *options, SearchResult *out) {
+  Run *r = begin(search, options);
   r->only = out->fault;
-  while (r->expanded < r->n && r->n < r->most) {
+  if (r->only == SEARCH_DEADLOCK && !options->all) find_twins(r);
+  while (r->expanded < r->states->n && r->states->n < r->states->most) {
     const int node = r->expanded++;
-    const bool longer = r->node[node].depth + (r->only != SEARCH_DEADLOCK) >= out->n_steps;
+    const bool stopped = r->expanded % ASK_EVERY == 1 && options->goes_on &&
+                         !options->goes_on(options->context, out->states);
+    const bool longer = r->states->node[node].depth + (r->only != SEARCH_DEADLOCK) >= out->n_steps;
+    if (stopped) return false;
     if (!longer && expand(r, node)) continue;
+    const bool is_sure = !(r->spared && r->looked_past);
     const int64_t states = out->states;
     if (!longer) *out = r->out;
     out->states = states;
-    out->shortest = true;
+    return is_sure;
+  }
+  return !(r->spared && r->looked_past) && r->expanded == r->states->n;
+}
+
+// No process can go on in a deadlock, and all ways there have the same number of steps. One order
+// of each leads there (search_apart.c).
+static void look_for_shorter(Search *search, const SearchOptions *options, SearchResult *out) {
+  SearchOptions how = {.goes_on = options->goes_on, .context = options->context};
+  if (out->fault == SEARCH_DEADLOCK) {
+    how.states = search_events(search) + DEADLOCK_STATES;
+    out->shortest = look_nearer(search, &how, out);
     return;
   }
+  out->shortest = search_least(search, &how, out);
+  how.states = min64(SHORTER_STATES, SHORTER_BYTES / (int64_t)search->index->state_bytes);
+  how.all = true;
+  if (!out->shortest) out->shortest = look_nearer(search, &how, out);
 }
 
 // The room for the nearest states: what a search without branches needs, and WIDE_STATES.

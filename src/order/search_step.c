@@ -30,7 +30,7 @@ static bool search_block_has_ended(const Search *search, const SearchState *s, i
 
 // ---- accesses -----------------------------------------------------------------------------------
 
-static SearchFault fault_of(const SearchAccess *now, const SearchAccess *then) {
+SearchFault search_fault_of(const SearchAccess *now, const SearchAccess *then) {
   const bool instant = search_is_instant(now) && search_is_instant(then);
   if (instant || (now->write && then->write)) return SEARCH_RACE;
   return now->write ? SEARCH_REFILLED : SEARCH_EARLY;
@@ -44,7 +44,7 @@ static SearchFault begin(const Search *search, SearchState *s, int access, int c
   for (int k = x->against.first[access]; k < x->against.first[access + 1]; k++) {
     const SearchAccess *b = &search->access[conflict[1] = x->against.list[k]];
     if (b->process == a->process && search_is_instant(b)) continue;
-    if (search_is_open(s, b)) return fault_of(a, b);
+    if (search_is_open(s, b)) return search_fault_of(a, b);
   }
   conflict[1] = -1;
   static const SearchFault fault[SEARCH_WORDS] = {SEARCH_UNFENCED, SEARCH_UNFENCED, SEARCH_NARROW,

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Every order of every rung: each is proved in 2 s of one core, and each fault that can be put into it is found, or
-# proved harmless with the reason.
+# proved harmless with the reason. Columns: rung, breakage, verdict, seconds of CPU, states, whether
+# the witness is shown to be the shortest (1, 0; empty: there is none), the failure or the reason.
 #
 #   tests/stress/orders.sh build/gemmview [TABLE]     rungs of all ladders; lines go to TABLE, too
 #   LADDERS="hopper fp16" tests/stress/orders.sh …    of these
@@ -29,7 +30,8 @@ ask() {
   [ "$verdict" = bounded ] && why=$(sed -n 's/.*"left_out":\[\([^]]*\)\].*/\1/p' "$answer")
   [ -n "$verdict" ] || { verdict=error && why=$(head -n 1 "$answer.err"); }
   rm -f "$answer.err"
-  printf '%s\t%s\t%s\t%s\t%s\t%s\n' "$1" "$2" "$verdict" "$seconds" "$(number states)" "$why" | tee -a "$table"
+  printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\n' "$1" "$2" "$verdict" "$seconds" "$(number states)" \
+    "$(number shortest)" "$why" | tee -a "$table"
   case "$2 $verdict" in
     '- proved' | [!-]*' found') ;;
     [!-]*' proved') [ -n "$why" ] || bad=$((bad + 1)) ;;

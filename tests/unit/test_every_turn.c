@@ -111,7 +111,7 @@ static const struct {
      "let the cluster meet before a block ends: tried"},
     {"hopper", "consumers", BREAK_RELEASE_EARLY, SEARCH_REFILLED, "in the background",
      "let consumer warp 0 arrive only when it has read A_s[0]: tried, and then proved"},
-    {"hopper", "consumers", BREAK_FEWER_ARRIVALS, SEARCH_REFILLED, "while consumer warp 1 reads",
+    {"hopper", "consumers", BREAK_FEWER_ARRIVALS, SEARCH_REFILLED, "while consumer warp 3 reads",
      "initialise empty[0] for 8 arrivals: tried, and then proved"},
     {"hopper", "roles", BREAK_INIT_FENCE, SEARCH_UNBEGUN, "may not be initialised yet",
      "fence.mbarrier_init after the initialisation: tried"},
@@ -132,6 +132,7 @@ START_TEST(causes_are_told_from_their_root) {
   ck_assert_msg(strstr(every.result.root, told[_i].root), "%s", every.result.root);
   ck_assert_msg(strstr(every.result.cure, told[_i].cure), "%s", every.result.cure);
   ck_assert_int_gt(every.result.n_steps, 0);
+  ck_assert_msg(every.result.shortest, "%d steps, and there may be fewer", every.result.n_steps);
   every_turn_free(&every);
 }
 END_TEST

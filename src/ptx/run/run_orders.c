@@ -540,6 +540,7 @@ void ptx_orders_groups(PtxMachine *m, PtxWarp *w, PtxOrdersFamily family, uint32
 Search *ptx_machine_orders(PtxMachine *m, PtxOutcome outcome, int *n_left_out,
                            const char *const **left_out) {
   PtxOrders *o = m->orders;
+  o->s->stopped = outcome == PTX_DEADLOCK;
   o->s->cut = outcome == PTX_STOPPED || outcome == PTX_BUDGET || o->full;
   for (int i = 0; i < m->n_warps; i++) {
     WarpEvents *e = &o->warp[i];

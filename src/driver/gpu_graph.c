@@ -37,7 +37,6 @@ typedef struct Exec {
 } Exec;
 
 static Exec *execs;
-static int captures;  // streams
 
 typedef int GetNodes(void *graph, void **nodes, size_t *n);
 typedef int GetEdges(void *graph, void **from, void **to, size_t *n);
@@ -316,36 +315,12 @@ int real_cuGraphExecNodeSetParams(void *exec, void *node, void *params) {
 
 // ---- captures -----------------------------------------------------------------------------------
 
+// A stream that the program has not made is captured by nobody: it is not asked. The entries that
+// begin and end a capture cannot be counted instead: the runtime inside a program may know them by
+// tables of its own.
 bool gpu_graph_captures(void *stream) {
   typedef int IsCapturing(void *of, int *status);
   IsCapturing *is = (IsCapturing *)driver_real("cuStreamIsCapturing");
   int status = 0;
-  return captures > 0 && is && is(stream, &status) == DRIVER_OK && status != 0;
-}
-
-typedef int BeginCapture(void *stream, int mode);
-typedef int EndCapture(void *stream, void **graph);
-static int begin_capture(const char *name, void *stream, int mode) {
-  BeginCapture *real = (BeginCapture *)driver_real(name);
-  const int result = real ? real(stream, mode) : DRIVER_NOT_SUPPORTED;
-  if (result == DRIVER_OK) __atomic_add_fetch(&captures, 1, __ATOMIC_RELAXED);
-  return result;
-}
-static int end_capture(const char *name, void *stream, void **graph) {
-  EndCapture *real = (EndCapture *)driver_real(name);
-  const int result = real ? real(stream, graph) : DRIVER_NOT_SUPPORTED;
-  if (result == DRIVER_OK) __atomic_sub_fetch(&captures, 1, __ATOMIC_RELAXED);
-  return result;
-}
-int real_cuStreamBeginCapture_v2(void *stream, int mode) {
-  return begin_capture("cuStreamBeginCapture_v2", stream, mode);
-}
-int real_cuStreamBeginCapture_v2_ptsz(void *stream, int mode) {
-  return begin_capture("cuStreamBeginCapture_v2_ptsz", stream, mode);
-}
-int real_cuStreamEndCapture(void *stream, void **graph) {
-  return end_capture("cuStreamEndCapture", stream, graph);
-}
-int real_cuStreamEndCapture_ptsz(void *stream, void **graph) {
-  return end_capture("cuStreamEndCapture_ptsz", stream, graph);
+  return stream && is && is(stream, &status) == DRIVER_OK && status != 0;
 }

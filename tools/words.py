@@ -38,6 +38,12 @@ STIFF = [(re.compile(pattern, re.I), plain) for pattern, plain in (
     (r"\bsays otherwise\b", "gives another …"),
     (r"\bfor want of\b", "without, because … is missing"),
     (r"\bat registers\b", "uses registers"),
+    (r"\bby way of\b", "through, by"),
+    (r"\bturn(?:s|ed)? round\b", "transposed, reversed"),
+    (r"\bhow many percent\b", "what percentage"),
+    (r"\balong [KMN] alone\b", "only along K"),
+    (r"\bnothing to say\b", "has no result"),
+    (r"\bof the same make\b", "of the same kind"),
 )]
 # Texts of programs: files, and strings that are code wherever they stand.
 PROGRAMS = ("src/model/text/", "src/model/ops/", "src/kernels/toolchain/export/", "src/machine/mc_",

@@ -39,7 +39,8 @@ static void forget_ranking(Tuning *tuning) {
   tuning->ranking = NULL;
 }
 
-// Another problem is ranked anew, for the GPU of the state: no worker has another. Seeds are copied, because the frame's own do not last.
+// Another problem is ranked anew, for the GPU of the state: no worker has another. Seeds are
+// copied, because the frame's own do not last.
 static void begin_ranking(Session *session, Tuning *tuning) {
   Schedule base = problem_of(&session->doc.now.schedule);
   memcpy(base.target, session->doc.now.schedule.target, sizeof base.target);

@@ -58,7 +58,7 @@ static void draw_row(Canvas *canvas, Rect row, const ClaimRow *claim, const Clai
 
 static void draw_head(Canvas *canvas, Rect row) {
   Columns at = columns_of(row.cols);
-  canvas_text(canvas, row, 0, 1, STYLE_HEADER, "of what");
+  canvas_text(canvas, row, 0, 1, STYLE_HEADER, "figure");
   canvas_text(canvas, row, 0, at.says, STYLE_HEADER, "the article");
   canvas_text(canvas, row, 0, at.here, STYLE_HEADER, "here");
 }

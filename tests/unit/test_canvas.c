@@ -254,10 +254,13 @@ START_TEST(sentences_are_cut_at_a_clause) {
   canvas_fit(canvas, all, 2, 0, 52, ALIGN_LEFT, STYLE_TEXT,
              "A_s[k_o % 4, m_r * 64, k_i * 16] * B_s[k_o % 4, 0, 0]");
   canvas_wrap(canvas, (Rect){3, 0, 1, 60}, STYLE_TEXT, text);
+  canvas_fit(canvas, all, 4, 0, 70, ALIGN_LEFT, STYLE_TEXT,
+             "Neighbours run on neighbouring tiles. This gains nothing: each fetches all slabs.");
   ck_row(canvas, 0, "The producer fetches slabs, up to four ahead (the ring has four slots); …");
   ck_row(canvas, 1, "The producer fetches slabs, up to four ahead …");
   ck_row(canvas, 2, "A_s[k_o % 4, m_r * 64, k_i * 16] * B_s[k_o % 4, 0,…");
   ck_row(canvas, 3, "The producer fetches slabs, up to four ahead …");
+  ck_row(canvas, 4, "Neighbours run on neighbouring tiles. …");
 }
 END_TEST
 

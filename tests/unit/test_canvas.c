@@ -6,6 +6,7 @@
 
 #include "canvas_random.h"
 #include "tui/canvas/export.h"
+#include "tui/canvas/fmt.h"
 #include "tui/canvas/utf8.h"
 
 static Arena *arena;
@@ -264,6 +265,15 @@ START_TEST(sentences_are_cut_at_a_clause) {
 }
 END_TEST
 
+// The first kernel of a ladder has 0.004 of cuBLAS, not 0.00.
+START_TEST(a_small_share_is_not_zero) {
+  char out[FMT_MAX];
+  ck_assert_str_eq(fmt_ratio(out, 0.72), "0.72");
+  ck_assert_str_eq(fmt_ratio(out, 0.0041), "0.004");
+  ck_assert_str_eq(fmt_ratio(out, 0), "?");
+}
+END_TEST
+
 START_TEST(lines_join) {
   Canvas *canvas = make(7, 12);
   Rect all = {0, 0, 7, 12};
@@ -409,6 +419,7 @@ Suite *suite_canvas(void) {
   tcase_add_test(tcase, a_label_is_whole_or_absent);
   tcase_add_test(tcase, text_is_wrapped_at_blanks);
   tcase_add_test(tcase, sentences_are_cut_at_a_clause);
+  tcase_add_test(tcase, a_small_share_is_not_zero);
   tcase_add_test(tcase, lines_join);
   tcase_add_test(tcase, frames_carry_titles_and_shrink);
   tcase_add_test(tcase, text_over_a_line_forgets_it);

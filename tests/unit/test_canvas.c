@@ -262,6 +262,9 @@ START_TEST(sentences_are_cut_at_a_clause) {
   ck_row(canvas, 2, "A_s[k_o % 4, m_r * 64, k_i * 16] * B_s[k_o % 4, 0,…");
   ck_row(canvas, 3, "The producer fetches slabs, up to four ahead …");
   ck_row(canvas, 4, "Neighbours run on neighbouring tiles. …");
+  canvas_fit(canvas, all, 5, 0, 60, ALIGN_LEFT, STYLE_TEXT,
+             "depth of one slab along K (elements; atoms where an ATOM_KIND is set)");
+  ck_row(canvas, 5, "depth of one slab along K …");
 }
 END_TEST
 

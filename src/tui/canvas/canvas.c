@@ -235,7 +235,8 @@ static size_t clause_at(const char *text, size_t fits, int cols) {
     if (text[i + 1] == ' ' && (ends || opens)) at = i + 2;
     if (text[i + 1] == ' ' && text[i] == ':' && depth == 0) colon = i + 2;
   }
-  return at > fits / 2 ? at : colon > fits / 2 ? colon : 0;
+  const size_t least = depth > 0 ? fits / 3 : fits / 2;  // a bracket would be left open
+  return at > least ? at : colon > least ? colon : 0;
 }
 
 // Bytes of the text that stay where it is cut after `cols` columns: in a row of sentences whole

@@ -5,7 +5,8 @@
   tools/words.py comments   line comments of src instead
 
 A string is one literal of C, neighbouring literals joined, of at least two words, or a text in
-data/claims, data/ladders and data/lessons, or a row of the glossary. A sentence is not plain
+data/claims, data/ladders and data/lessons, or a row of the glossary, or a paragraph of a document.
+A sentence is not plain
 
   - when it begins with Of, What, Who, That, Nor or Nobody and asks nothing,
   - when it has one of the STIFF words, of which each has a plain one beside it,
@@ -38,6 +39,12 @@ STIFF = [(re.compile(pattern, re.I), plain) for pattern, plain in (
     (r"\bsays otherwise\b", "gives another …"),
     (r"\bfor want of\b", "without, because … is missing"),
     (r"\bat registers\b", "uses registers"),
+    (r"\bby way of\b", "through, by"),
+    (r"\bturn(?:s|ed)? round\b", "transposed, reversed"),
+    (r"\bhow many percent\b", "what percentage"),
+    (r"\balong [KMN] alone\b", "only along K"),
+    (r"\bnothing to say\b", "has no result"),
+    (r"\bof the same make\b", "of the same kind"),
 )]
 # Texts of programs: files, and strings that are code wherever they stand.
 PROGRAMS = ("src/model/text/", "src/model/ops/", "src/kernels/toolchain/export/", "src/machine/mc_",
@@ -73,7 +80,7 @@ def strings_of_c(path):
 def strings_of_json(path):
     text = open(path, encoding="utf-8").read()
     keys = ("title", "text", "line", "notes", "reason", "why", "question", "answer", "said", "help",
-            "what", "says")
+            "what", "says", "hint", "about")
 
     def walk(value, key=""):
         if isinstance(value, dict):
@@ -103,6 +110,30 @@ def strings():
             yield path, line, text
     for number, row in enumerate(open("data/glossary.tsv", encoding="utf-8"), 1):
         yield "data/glossary.tsv", number, row.rstrip("\n").split("\t")[-1]
+
+
+# Made from the commands and the glossary, whose strings are listed where they stand.
+MADE = ("docs/commands.md", "docs/glossary.md")
+
+
+def strings_of_document(path):
+    """(line, text) of each paragraph; code, tables and heads left out, names in backticks kept."""
+    text = open(path, encoding="utf-8").read()
+    blank = lambda m: re.sub(r"[^\n]", " ", m.group(0))
+    text = re.sub(r"```.*?```", blank, text, flags=re.S)
+    text = re.sub(r"^(?:\||#|!|\[)[^\n]*", blank, text, flags=re.M)
+    for m in re.finditer(r"\S(?:[^\n]*\n(?!\s*(?:[-*]|\d+\.)\s|\s*\n))*[^\n]*", text):
+        words = re.sub(r"^(?:[-*]|\d+\.)\s+", "", " ".join(m.group(0).split()))
+        if " " in words:
+            yield text.count("\n", 0, m.start()) + 1, words
+
+
+def documents():
+    paths = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"] + sorted(glob.glob("docs/*.md"))
+    for path in paths:
+        if path not in MADE:
+            for line, text in strings_of_document(path):
+                yield path, line, text
 
 
 def sentences(text):
@@ -148,7 +179,7 @@ def main(mode):
             print(f"{path}:{line}\t{text}")
             bad += 1
         return 1 if bad else 0
-    for path, line, text in strings():
+    for path, line, text in [*strings(), *documents()]:
         print(f"{path}:{line}\t{text}")
         for why in faults(path, text):
             print(f"{path}:{line}: {why}: {text}", file=sys.stderr)

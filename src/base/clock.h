@@ -1,4 +1,4 @@
-// Time that only moves forwards: for deadlines, turns, and how long something took.
+// Times that only move forwards: for deadlines, turns, and how long something took.
 #pragma once
 #include <stdint.h>
 #include <time.h>
@@ -12,5 +12,12 @@ static inline int64_t clock_ms(void) {
 static inline double clock_seconds(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+// Time that this process computed, on all its threads: what other programs take is not in it.
+static inline double clock_cpu_seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
   return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }

@@ -17,13 +17,13 @@ OrderFault order_fault(const OrderConflict *c) {
 
 const char *order_gap_cure(const OrderConflict *c) {
   if (c->gap == ORDER_GAP_WAIT)
-    return c->read ? "put tcgen05.wait::ld there: that the registers have been read orders nothing "
-                     "else (PTX ISA, tcgen05, register dependencies, same thread)"
+    return c->read ? "put tcgen05.wait::ld there: a read of the registers orders nothing else "
+                     "(PTX ISA, tcgen05, register dependencies, same thread)"
                    : "put tcgen05.wait::st there";
   if (!lacks_fence(c)) return NULL;
   return "put the fence there, as the PTX ISA's canonical synchronization patterns of tcgen05 "
-         "show. Their mbarriers are relaxed; of others the ISA leaves it open: the standard "
-         "mechanisms of its memory model apply to tcgen05, too (9.7.16.6.3)";
+         "show. Their mbarriers are relaxed. For other mbarriers the ISA leaves it open: the "
+         "standard mechanisms of its memory model apply to tcgen05, too (9.7.16.6.3)";
 }
 
 // PTX ISA, tcgen05, "Specialized Inter-thread Synchronization": the fences are a mechanism of their
@@ -32,7 +32,7 @@ const char *order_gap_cure(const OrderConflict *c) {
 const char *order_gap_open(const OrderConflict *c) {
   if (!lacks_fence(c)) return NULL;
   return "fences of tcgen05 that the PTX ISA's patterns show: work on tensor memory is over, and "
-         "an mbarrier or a barrier that releases and acquires tells of it; by 9.7.16.6.3 the "
+         "an mbarrier or a barrier that releases and acquires signals that; by 9.7.16.6.3 the "
          "standard mechanisms of the memory model apply to tcgen05, too";
 }
 

@@ -6,6 +6,7 @@
 
 #include "canvas_random.h"
 #include "tui/canvas/export.h"
+#include "tui/canvas/fmt.h"
 #include "tui/canvas/utf8.h"
 
 static Arena *arena;
@@ -254,10 +255,25 @@ START_TEST(sentences_are_cut_at_a_clause) {
   canvas_fit(canvas, all, 2, 0, 52, ALIGN_LEFT, STYLE_TEXT,
              "A_s[k_o % 4, m_r * 64, k_i * 16] * B_s[k_o % 4, 0, 0]");
   canvas_wrap(canvas, (Rect){3, 0, 1, 60}, STYLE_TEXT, text);
+  canvas_fit(canvas, all, 4, 0, 70, ALIGN_LEFT, STYLE_TEXT,
+             "Neighbours run on neighbouring tiles. This gains nothing: each fetches all slabs.");
   ck_row(canvas, 0, "The producer fetches slabs, up to four ahead (the ring has four slots); …");
   ck_row(canvas, 1, "The producer fetches slabs, up to four ahead …");
   ck_row(canvas, 2, "A_s[k_o % 4, m_r * 64, k_i * 16] * B_s[k_o % 4, 0,…");
   ck_row(canvas, 3, "The producer fetches slabs, up to four ahead …");
+  ck_row(canvas, 4, "Neighbours run on neighbouring tiles. …");
+  canvas_fit(canvas, all, 5, 0, 60, ALIGN_LEFT, STYLE_TEXT,
+             "depth of one slab along K (elements; atoms where an ATOM_KIND is set)");
+  ck_row(canvas, 5, "depth of one slab along K …");
+}
+END_TEST
+
+// The first kernel of a ladder has 0.004 of cuBLAS, not 0.00.
+START_TEST(a_small_share_is_not_zero) {
+  char out[FMT_MAX];
+  ck_assert_str_eq(fmt_ratio(out, 0.72), "0.72");
+  ck_assert_str_eq(fmt_ratio(out, 0.0041), "0.004");
+  ck_assert_str_eq(fmt_ratio(out, 0), "?");
 }
 END_TEST
 
@@ -406,6 +422,7 @@ Suite *suite_canvas(void) {
   tcase_add_test(tcase, a_label_is_whole_or_absent);
   tcase_add_test(tcase, text_is_wrapped_at_blanks);
   tcase_add_test(tcase, sentences_are_cut_at_a_clause);
+  tcase_add_test(tcase, a_small_share_is_not_zero);
   tcase_add_test(tcase, lines_join);
   tcase_add_test(tcase, frames_carry_titles_and_shrink);
   tcase_add_test(tcase, text_over_a_line_forgets_it);

@@ -95,7 +95,7 @@ static const struct {
      DTYPE_F32, "tn", "ATOM_N=128,WM=1,WN=2,FM=1,FN=1,", "whether by a producer"},
     {"nvjet_sss_128x128_32x4_1x1_h_bz_coopA_TNN", DECODED_NVJET, 90, 0, 128, 128, 32, 4, DTYPE_TF32,
      DTYPE_F32, "tn", "ATOM_KIND=mma_m16n8k8_tf32,WM=2,WN=2,FM=4,FN=8,BK=4,STAGE=11,TMA=1,",
-     "along K alone, as with A_COL=0,B_COL=1: a warp's m16n8k8 replaces it"},
+     "only along K, as with A_COL=0,B_COL=1: a warp's m16n8k8 replaces it"},
     {"nvjet_hsh_64x96_64x4_1x1_h_bz_TNN", DECODED_NVJET, 90, 0, 64, 96, 64, 4, DTYPE_F16, DTYPE_F32,
      "tn", "ATOM_KIND=mma_m16n8k16_f16,", "rows in 64s and columns in 16s"},
     {"cutlass3x_sm90_tensorop_h64x128x16gemm_f16_f16_f16_void_f16_128x128x64_2x1x1_0_tnt_align8_"
@@ -162,7 +162,7 @@ START_TEST(schedules) {
 }
 END_TEST
 
-// Types that wgmma reads along K alone, where the reader's operands run along K.
+// Types that wgmma reads only along K, where the reader's operands run along K.
 START_TEST(warpgroups_of_other_types) {
   static const struct {
     const char *name, *knobs;
@@ -305,7 +305,7 @@ START_TEST(names_of_older_kernels_are_told_apart) {
       {"cutlass_tensorop_tf32_s1688gemm_tf32_256x128_16x3_nn_align4", "s1688gemm",
        "tensor core m16n8k8, sums in f32", "exchanged"},
       {"cutlass_75_tensorop_bf16_s1688gemm_bf16_256x128_nn_align1", "75", "built for sm_75",
-       "mma.sync has bf16 from sm_80 on, so it runs there alone: sm_75 names its main loop"},
+       "mma.sync has bf16 from sm_80 on, so it runs only there: sm_75 names its main loop"},
       {"cutlass_75_tensorop_bf16_s1688gemm_bf16_256x128_nn_align1", "align1",
        "1 element in one load from global memory",
        "align1 is 2 bytes in one load: cp.async moves 4 at least"},

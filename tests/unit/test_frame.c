@@ -187,6 +187,21 @@ START_TEST(neighbours_begin_where_fit_stands) {
 }
 END_TEST
 
+// At 80 columns FIT names every limit, shortened where the whole name has no room.
+START_TEST(fit_names_all_its_limits_at_80_columns) {
+  const char *const rung[] = {"hopper/cluster", "blackwell/pair"};
+  const char *const limits[] = {" regs, shared", ": shared, tensor"};
+  canvas_resize(canvas, 24, 80);
+  for (int i = 0; i < 2; i++) {
+    ck_assert(run(arena_printf(arena, "rung %s", rung[i])));
+    while (session_idle(session)) {
+    }
+    drive_frame(session, canvas);
+    ck_assert_msg(strstr(export_text(arena, canvas), limits[i]) != NULL, "%s", rung[i]);
+  }
+}
+END_TEST
+
 // ---- the story of a rung ------------------------------------------------------------------------
 
 static bool shows(const char *text) { return strstr(export_text(arena, canvas), text) != NULL; }
@@ -255,6 +270,7 @@ Suite *suite_frame(void) {
   tcase_add_test(tc, an_element_is_found_from_everywhere);
   tcase_add_test(tc, an_element_is_found_beside_a_lesson);
   tcase_add_test(tc, neighbours_begin_where_fit_stands);
+  tcase_add_test(tc, fit_names_all_its_limits_at_80_columns);
   tcase_add_test(tc, the_story_is_told_on_arrival);
   tcase_add_test(tc, an_edit_ends_the_story);
   tcase_add_test(tc, a_far_schedule_has_no_name_of_a_rung);

@@ -106,6 +106,7 @@ static const struct {
   bool ascii;
 } screens[] = {
     {"lesson_list", "keys 0\n", 80, 24, false},
+    {"lesson_list_120x40", "keys 0 Down Down Down Down\n", 120, 40, false},
     {"lesson_80x24", ":lesson banks 3\n", 80, 24, false},
     {"lesson_80x24_ascii", ":lesson banks 3\n", 80, 24, true},
     {"lesson_120x40", ":lesson banks 3\n", 120, 40, false},
@@ -119,6 +120,20 @@ static const struct {
     {"lesson_typing", ":lesson rings 6\nkeys Enter\ntype miss\n", 80, 24, false},
     {"lesson_notes", ":lesson barriers 7\nkeys t\n", 80, 24, false},
 };
+
+// At 120 columns the list tells the whole of what each lesson is about.
+START_TEST(the_list_cuts_no_lesson) {
+  Session *session = explorer_open(&(SessionOptions){0}, &diags);
+  Canvas *canvas = canvas_new(arena, 40, 120, false);
+  drive_frame(session, canvas);
+  ck_assert(drive_script(session, canvas, "keys 0\n", "list", &diags));
+  const char *text = export_text(arena, canvas);
+  const Tutor *tutor = tutor_of(session);
+  for (int i = 0; i < tutor->n_lessons; i++)
+    ck_assert_msg(strstr(text, tutor->lesson[i]->about) != NULL, "%s", tutor->lesson[i]->about);
+  explorer_close(session);
+}
+END_TEST
 
 START_TEST(reviewed_lesson_screen) {
   Session *session = explorer_open(&(SessionOptions){.ascii = screens[_i].ascii}, &diags);
@@ -550,6 +565,7 @@ Suite *suite_lesson_view(void) {
   tcase_add_test(tcase, the_picture_does_not_tell);
   tcase_add_test(tcase, every_answer_is_shown_with_its_picture);
   tcase_add_test(tcase, choices_are_one_list);
+  tcase_add_test(tcase, the_list_cuts_no_lesson);
   tcase_add_test(tcase, the_answer_is_shown_beside_the_step);
   tcase_add_test(tcase, the_highlight_is_what_is_named);
   tcase_add_test(tcase, a_wrong_guess_is_helped);

@@ -68,6 +68,25 @@ START_TEST(the_largest_change_comes_first) {
 }
 END_TEST
 
+// The picture A|B compares by itself and ends that with itself; c stays. The first rung has nothing
+// before it.
+START_TEST(passing_the_pair_leaves_no_comparison) {
+  keys("Right");
+  ck_assert(session->doc.comparing);
+  ck_assert_msg(shows("A = rung "), "%.300s", export_text(arena, canvas));
+  keys("Right");
+  ck_assert(!session->doc.comparing);
+  keys("c Left Right");
+  ck_assert(session->doc.comparing);
+  keys("c");
+  ck_assert(session_go_rung(session, 0));
+  keys("Left");
+  ck_assert(!session->doc.comparing && shows("Nothing is compared yet"));
+  keys("c");
+  ck_assert(!session->doc.comparing && shows("the first rung without edits has nothing before it"));
+}
+END_TEST
+
 START_TEST(a_pair_knows_its_change) {
   SideNumbers a = {.n = 4}, b = {.n = 4};
   double values[4][2] = {{2, 1}, {NAN, 3}, {5, 5}, {0, 8}};
@@ -488,6 +507,7 @@ Suite *suite_measure(void) {
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_test(tcase, the_largest_change_comes_first);
   tcase_add_test(tcase, a_pair_knows_its_change);
+  tcase_add_test(tcase, passing_the_pair_leaves_no_comparison);
   tcase_add_test(tcase, a_sweep_has_every_value_once);
   tcase_add_test(tcase, a_sweep_agrees_with_the_model);
   tcase_add_test(tcase, what_the_compiler_counted_holds_everywhere);

@@ -38,6 +38,25 @@ START_TEST(states_are_ranked_by_the_model) {
 }
 END_TEST
 
+// A state for a B200 is ranked for a B200: its own atom is among the best.
+START_TEST(the_ranking_keeps_the_gpu_of_the_state) {
+  Arena *arena = arena_new("test");
+  Diags diags = diags_new(arena);
+  Session *session =
+      explorer_open(&(SessionOptions){.ladder = "blackwell", .rung = "pair"}, &diags);
+  const Schedule asked = session->doc.now.schedule;
+  for (int i = 0; i < 20 && tuning_rank(session); i++) {
+  }
+  const Ranking *ranking = session->background.tuning->ranking;
+  ck_assert_int_gt(ranking->n, 0);
+  for (int i = 0; i < ranking->n; i++)
+    ck_assert_str_eq(ranking->best[i].schedule.target, asked.target);
+  ck_assert_int_eq(ranking->best[0].schedule.value[KNOB_ATOM_KIND], asked.value[KNOB_ATOM_KIND]);
+  explorer_close(session);
+  arena_free(arena);
+}
+END_TEST
+
 // Two keys lead to the ranking, a third takes its first line.
 START_TEST(the_screen_ranks_without_a_gpu) {
   Arena *arena = arena_new("test");
@@ -76,6 +95,7 @@ Suite *suite_ranking(void) {
   tcase_add_checked_fixture(tests, property_setup, property_teardown);
   tcase_set_timeout(tests, 120);
   tcase_add_test(tests, states_are_ranked_by_the_model);
+  tcase_add_test(tests, the_ranking_keeps_the_gpu_of_the_state);
   tcase_add_test(tests, the_screen_ranks_without_a_gpu);
   tcase_add_test(tests, the_command_ranks_without_a_worker);
   suite_add_tcase(suite, tests);

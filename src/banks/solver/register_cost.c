@@ -178,7 +178,7 @@ static bool comparable(const RegisterLayout *layout, const Layout *memory, Diags
   const TensorShape *shape = &layout->shape;
   const LayoutSlab *slab = &memory->slab;
   if (layout->tensor_memory)
-    return refuse(diags, layout, "tcgen05.ld loads tensor memory, not from shared memory");
+    return refuse(diags, layout, "tcgen05.ld loads from tensor memory, not from shared memory");
   if (layout->n[HOLDER_LANE] > BANK_LANES) return refuse(diags, layout, "a warp has 32 lanes");
   if (shape->rank > 2) return refuse(diags, layout, "slabs have two dimensions");
   const int rows = shape->rank == 2 ? shape->extent[0] : 1;

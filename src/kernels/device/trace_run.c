@@ -53,7 +53,7 @@ static bool are_whole(Arena *arena, const Pages *pages, TraceResult *result) {
     const int64_t block = result->block + i / pages->each;
     if (!is_whole(&pages->page[i], block))
       return fail(arena, result,
-                  arena_printf(arena, "warp %d of block %lld left no whole page of stamps",
+                  arena_printf(arena, "warp %d of block %lld wrote no complete page of stamps",
                                i % pages->each, (long long)block));
   }
   return true;

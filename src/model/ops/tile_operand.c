@@ -28,7 +28,7 @@ const char *tile_type_fault(Arena *arena, const Atom *atom, AtomOperand which,
 const char *tile_turned_fault(Arena *arena, const Op *op) {
   for (int operand = ATOM_A; operand <= ATOM_B; operand++)
     if (op->tile[operand].is_described && op->tile[operand].trans && op->atom->bits != 16)
-      return arena_printf(arena, "%s of %s runs along M or N, and its tiles run along K alone",
+      return arena_printf(arena, "%s of %s runs along M or N, and its tiles run only along K",
                           atom_operand_name((AtomOperand)operand), op->atom->name);
   return NULL;
 }

@@ -457,7 +457,7 @@ static const char *read_word(Reader *r, const char *piece) {
       {"block", "factors for blocks of elements:", false, 0, 0},
       {"scaled", "see block", false, 0, 0},
       {"stream", "tiles are cut along K", false, 0, 0},
-      {"k", "so that all SMs have as much (stream-K)", false, 0, 0},
+      {"k", "so that all SMs have the same work (stream-K)", false, 0, 0},
       {"nosmem", "C is stored from registers", false, 0, 0},
       {"wmma", "through wmma", false, 0, 0},
       {"stages", "depth and slabs follow", false, 0, 0},

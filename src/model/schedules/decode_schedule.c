@@ -121,11 +121,10 @@ static void choose_atom(Builder *b) {
   }
   if (!b->kernel->warpgroup || b->wgmma) return;
   const Atom *atom = b->atom;
-  const char *why = !row ? "no wgmma has this type"
-                    : !runs_along_k(b, row)
-                        ? "wgmma reads this type along K alone, as with A_COL=0,"
-                          "B_COL=1"
-                        : "a tile of wgmma has rows in 64s and columns in 16s";
+  const char *why = !row                    ? "no wgmma has this type"
+                    : !runs_along_k(b, row) ? "wgmma reads this type only along K, as with A_COL=0,"
+                                              "B_COL=1"
+                                            : "a tile of wgmma has rows in 64s and columns in 16s";
   NOTE("%s: a warp's m%dn%dk%d replaces it", why, atom->m, atom->n, atom->k);
 }
 
@@ -478,8 +477,8 @@ static void say_type_age(Builder *b) {
   if (kernel->arch && kernel->arch < 80 && b->atom && atom_is_of_warp(b->atom) &&
       (kernel->type == DTYPE_BF16 || kernel->type == DTYPE_TF32))
     NOTE(
-        "mma.sync has %s from sm_80 on, so it runs there alone: sm_%d names its main loop, two "
-        "slabs by way of registers",
+        "mma.sync has %s from sm_80 on, so it runs only there: sm_%d names its main loop, two "
+        "slabs through registers",
         dtype_name(kernel->type), kernel->arch);
 }
 

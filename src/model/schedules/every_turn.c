@@ -279,7 +279,7 @@ static const char *spared_text(const Runner *r, const Turns *turns) {
         "the four warps of a warpgroup multiply together: when one of them has waited for a "
         "product, all four have read what it multiplies";
   str_printf(&out, " than in the sound program: %s",
-             why ? why : "all that has to be in order other events keep in order, as was proved");
+             why ? why : "the proof shows that other events keep the necessary order");
   arena_free(scratch);
   return out.text;
 }

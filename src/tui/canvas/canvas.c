@@ -222,18 +222,21 @@ int canvas_repeat(Canvas *canvas, Rect in, int row, int col, Style style, Glyph 
 
 // Bytes up to the last end of a clause outside brackets, with the blank behind it, in the second
 // half of the first `fits`; 0: there is none, or `cols` are too few for sentences. "loop over
-// slabs; " of "loop over slabs; the last".
+// slabs; " of "loop over slabs; the last". A colon promises what follows, so it ends one only where
+// nothing else does.
 static size_t clause_at(const char *text, size_t fits, int cols) {
   enum { SENTENCE_COLS = 50 };
   if (cols < SENTENCE_COLS) return 0;
   int depth = 0;
-  size_t at = 0;
+  size_t at = 0, colon = 0;
   for (size_t i = 0; i + 1 < fits; i++) {
     depth += (text[i] == '(' || text[i] == '[') - (text[i] == ')' || text[i] == ']');
-    const bool ends = strchr(",;:.", text[i]) && depth == 0, opens = text[i + 2] == '(' && !depth;
+    const bool ends = strchr(",;.", text[i]) && depth == 0, opens = text[i + 2] == '(' && !depth;
     if (text[i + 1] == ' ' && (ends || opens)) at = i + 2;
+    if (text[i + 1] == ' ' && text[i] == ':' && depth == 0) colon = i + 2;
   }
-  return at > fits / 2 ? at : 0;
+  const size_t least = depth > 0 ? fits / 3 : fits / 2;  // a bracket would be left open
+  return at > least ? at : colon > least ? colon : 0;
 }
 
 // Bytes of the text that stay where it is cut after `cols` columns: in a row of sentences whole

@@ -37,7 +37,7 @@ const char *fmt_time(char out[FMT_MAX], double ns) {
 
 const char *fmt_ratio(char out[FMT_MAX], double ratio) {
   if (ratio > 0)
-    snprintf(out, FMT_MAX, "%.2f", ratio);
+    snprintf(out, FMT_MAX, "%.*f", ratio < 0.005 ? 3 : 2, ratio);
   else
     snprintf(out, FMT_MAX, "?");
   return out;

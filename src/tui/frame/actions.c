@@ -94,7 +94,7 @@ static void compare(Session *session, const char *argument) {
   (void)argument;
   if (session->at.subject)
     session_say(session, SAID_NOTE,
-                "A|B compares schedules; a layout on trial stands beside what is");
+                "A|B compares schedules; a trial layout is shown beside the present one already");
   else if (session->doc.comparing)
     session_compare_off(session);
   else
@@ -248,7 +248,7 @@ const Action global_actions[] = {
      "hide the views beside this one, or show the last view there; `pin pipeline` shows that one",
      pin},
     {"undo", "u", "undo", NULL, "take the last change back", undo},
-    {"redo", "Ctrl-R", NULL, NULL, "do it again", redo},
+    {"redo", "Ctrl-R", NULL, NULL, "make the change again that u took back", redo},
     {"compare", "c", "compare", NULL,
      "A|B: compare with the rung before, or with this rung "
      "unedited",

@@ -14,6 +14,7 @@
 #include "base/str.h"
 #include "model/interp/breakage.h"
 #include "model/readings/rules/knob_use.h"
+#include "tui/canvas/utf8.h"
 #include "tui/frame/palette_commands.h"
 #include "tui/frame/tutor.h"
 #include "tui/frame/verbs.h"
@@ -117,15 +118,28 @@ static int nearness(const Knob *knob, const char *filter) {
   return strcasestr(knob->help, filter) ? 3 : -1;
 }
 
+// Columns of the values, so that what a knob means begins in one column; long layouts stand out.
+static int value_cols(const Session *session) {
+  enum { VALUE_MAX = 10 };
+  const Schedule *now = &session->doc.now.schedule;
+  int cols = 0;
+  for (int i = 0; i < KNOB_COUNT; i++) {
+    const int has = utf8_columns(knob_value_text(session->frame, now, (KnobId)i));
+    if (knob_is_used((KnobId)i, now) && has > cols && has <= VALUE_MAX) cols = has;
+  }
+  return cols;
+}
+
 Offers offers_of_knobs(const Session *session, const char *filter) {
   const Schedule *now = &session->doc.now.schedule;
+  const int cols = value_cols(session);
   Offers all = {0};
   for (int near = 0; near <= 3; near++)
     for (int i = 0; i < KNOB_COUNT; i++) {
       const Knob *knob = &knob_table[i];
       if (!knob_is_used((KnobId)i, now) || nearness(knob, filter) != near) continue;
       all.offer[all.n++] = (Offer){
-          knob->name, arena_printf(session->frame, "%s   %s",
+          knob->name, arena_printf(session->frame, "%-*s  %s", cols,
                                    knob_value_text(session->frame, now, (KnobId)i), knob->help)};
     }
   return all;

@@ -480,6 +480,10 @@ static const Schedule *default_comparison(Session *session) {
   return &session->doc.ladder->rung[rung].schedule;
 }
 
+bool session_has_comparison(const Session *session) {
+  return session->doc.rung > 0 || session_edits(session) > 0;
+}
+
 // Shows the site with the largest difference in price between A and B.
 static void show_difference(Session *session) {
   const Model *now = session_model(session), *then = session->doc.then.picture->model;
@@ -498,6 +502,11 @@ static void show_difference(Session *session) {
 }
 
 bool session_compare(Session *session, const Schedule *with, const char *name) {
+  if (!with && !session_has_comparison(session)) {
+    session_say(session, SAID_NOTE,
+                "the first rung without edits has nothing before it; type :compare and a rung");
+    return false;
+  }
   if (with && name) snprintf(session->doc.then_name, sizeof session->doc.then_name, "%s", name);
   session->doc.then.schedule = with ? *with : *default_comparison(session);
   session->doc.comparing = side_build(&session->doc.then, &session->doc.targets);

@@ -232,6 +232,7 @@ void session_find_fix(Session *session);
 
 // With NULL: the rung as it is in the ladder when it was edited, the rung before otherwise.
 bool session_compare(Session *session, const Schedule *with, const char *name);
+bool session_has_comparison(const Session *session);  // one to take where none is named
 void session_compare_off(Session *session);
 void session_swap(Session *session);
 

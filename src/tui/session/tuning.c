@@ -1,6 +1,8 @@
 // Nothing here waits but tuning_free().
 #include "tui/session/tuning.h"
 
+#include <string.h>
+
 static Schedule problem_of(const Schedule *schedule) {
   Schedule base = schedule_default();
   for (int i = 0; i < KNOB_COUNT; i++)
@@ -37,9 +39,11 @@ static void forget_ranking(Tuning *tuning) {
   tuning->ranking = NULL;
 }
 
-// Another problem is ranked anew. Seeds are copied, because the frame's own do not last.
+// Another problem is ranked anew, for the GPU of the state: no worker has another. Seeds are
+// copied, because the frame's own do not last.
 static void begin_ranking(Session *session, Tuning *tuning) {
-  const Schedule base = problem_of(&session->doc.now.schedule);
+  Schedule base = problem_of(&session->doc.now.schedule);
+  memcpy(base.target, session->doc.now.schedule.target, sizeof base.target);
   if (tuning->ranking && schedule_same(&base, &tuning->base)) return;
   if (!tuning->ranked) tuning->ranked = arena_new("ranking of a search");
   forget_ranking(tuning);

@@ -91,14 +91,14 @@ typedef struct ReduceState {
   OptionList args;
 } ReduceState;
 
-#define REDUCE_VERDICTS(X)                                                     \
-  X(SHOWS, "still different")                                                  \
-  X(NO_PTX, "no PTX")                                                          \
-  X(UNWRITTEN, "a register is read before it is written")                      \
-  X(OTHER_END, "the PTX ends otherwise, or with a finding that was not there") \
-  X(PLACED, "it depends on where shared memory lies")                          \
-  X(NOT_ASSEMBLED, "ptxas does not take it")                                   \
-  X(EQUAL, "no difference any more")                                           \
+#define REDUCE_VERDICTS(X)                                             \
+  X(SHOWS, "still different")                                          \
+  X(NO_PTX, "no PTX")                                                  \
+  X(UNWRITTEN, "a register is read before it is written")              \
+  X(OTHER_END, "the PTX ends in another way, or with another finding") \
+  X(PLACED, "it depends on where shared memory lies")                  \
+  X(NOT_ASSEMBLED, "ptxas does not take it")                           \
+  X(EQUAL, "the difference is gone")                                   \
   X(SEEN, "tried before")
 
 typedef enum ReduceVerdict {

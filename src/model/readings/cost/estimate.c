@@ -70,7 +70,10 @@ const char *estimate_word(const Estimate *estimate) {
 char *estimate_error_said(char out[ESTIMATE_SAID_BYTES], const Estimate *estimate, bool ascii) {
   const double longer = estimate->tflops / estimate->low - 1;  // that it may take
   out[0] = '\0';
-  if (estimate->by)
+  if (!estimate->by) return out;
+  if (longer > 1)  // no speed is below 0
+    snprintf(out, ESTIMATE_SAID_BYTES, "within %s%.1f", ascii ? "x" : "×", 1 + longer);
+  else
     snprintf(out, ESTIMATE_SAID_BYTES, "%s%.0f %%", ascii ? "+-" : "±", 100 * longer);
   return out;
 }

@@ -352,8 +352,8 @@ static const char *major_fault(const Facts *f) {
   if (value(f, KNOB_A_REGS) && a_turned)
     return "A_REGS=1 with A_COL=1: A in registers runs along K";
   if (f->atom.bits == 16) return NULL;
-  if (a_turned) return "A_COL=1: of this type A runs along K alone";
-  return b_turned ? "B_COL=0: of this type B runs along K alone" : NULL;
+  if (a_turned) return "A_COL=1: with this type A runs only along K";
+  return b_turned ? "B_COL=0: with this type B runs only along K" : NULL;
 }
 
 static const char *panels_fault(const Facts *f) {

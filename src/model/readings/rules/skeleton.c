@@ -17,8 +17,8 @@
 
 const char *skeleton_part_name(SkeletonPart part) {
   static const char *const names[SKELETON_PARTS] = {"before the roles", "phases",
-                                                    "who fetches",      "who multiplies",
-                                                    "who writes",       "after the roles"};
+                                                    "fetching slabs",   "multiplying",
+                                                    "writing C",        "after the roles"};
   return names[part];
 }
 

@@ -36,6 +36,21 @@ static void draw_lesson(Canvas *canvas, Rect row, const Tutor *tutor, int i, int
   if (i == tutor->list_at) canvas_over(canvas, row, STYLE_CURSOR);
 }
 
+// The steps of the lesson under the cursor, as many as the list leaves room for.
+static void draw_steps(Canvas *canvas, Rect in, const Lesson *lesson) {
+  enum { LEAST_ROWS = 5 };
+  if (in.rows < LEAST_ROWS) return;
+  rect_take_top(&in, 1);
+  canvas_printf(canvas, rect_take_top(&in, 1), 0, 1, STYLE_HEADER, "STEPS of %s", lesson->name);
+  const int n = lesson->n_steps <= in.rows ? lesson->n_steps : in.rows - 1;
+  if (n < lesson->n_steps)
+    canvas_printf(canvas, in, n, 4, STYLE_DIM, "… %d more", lesson->n_steps - n);
+  for (int i = 0; i < n; i++) {
+    canvas_printf(canvas, in, i, 0, STYLE_NUMBER, "%2d", i + 1);
+    canvas_fit(canvas, in, i, 4, in.cols - 5, ALIGN_LEFT, STYLE_TEXT, lesson->step[i].title);
+  }
+}
+
 void lesson_draw_list(Canvas *canvas, Rect in, const Tutor *tutor, int spot) {
   Rect head = rect_take_top(&in, 1);
   canvas_text(canvas, head, 0, 1, STYLE_HEADER,
@@ -45,6 +60,8 @@ void lesson_draw_list(Canvas *canvas, Rect in, const Tutor *tutor, int spot) {
   for (int i = 0; i < in.rows && first + i < tutor->n_lessons; i++)
     draw_lesson(canvas, (Rect){in.row + i, in.col, 1, in.cols}, tutor, first + i, spot);
   view_draw_more(canvas, in, first, tutor->n_lessons);
+  rect_take_top(&in, min_int(in.rows, tutor->n_lessons));
+  if (tutor->n_lessons) draw_steps(canvas, in, tutor->lesson[tutor->list_at]);
   rect_take_left(&foot, 1);
   if (tutor->trouble)
     canvas_wrap(canvas, foot, STYLE_BAD, tutor->trouble);

@@ -58,7 +58,7 @@ static void draw_row(Canvas *canvas, Rect row, const ClaimRow *claim, const Clai
 
 static void draw_head(Canvas *canvas, Rect row) {
   Columns at = columns_of(row.cols);
-  canvas_text(canvas, row, 0, 1, STYLE_HEADER, "of what");
+  canvas_text(canvas, row, 0, 1, STYLE_HEADER, "figure");
   canvas_text(canvas, row, 0, at.says, STYLE_HEADER, "the article");
   canvas_text(canvas, row, 0, at.here, STYLE_HEADER, "here");
 }
@@ -70,6 +70,10 @@ static void draw_why(Canvas *canvas, Rect in, const Session *session, const Publ
   rect_take_top(&in, 1);
   Rect place = rect_take_bottom(&in, 1);
   const ClaimFound *found = &said->found[cursor];
+  const Rect head = rect_take_top(&in, 1);
+  canvas_fit(
+      canvas, head, 0, 1, in.cols - 2, ALIGN_LEFT, STYLE_TITLE,
+      arena_printf(session->frame, "%s%s%s", claim->what, *found->says ? ": " : "", found->says));
   if (found->verdict == CLAIM_ABOVE)
     canvas_printf(canvas, rect_take_top(&in, 1), 0, 1, STYLE_WARN, "The article says %s.",
                   claim_verdict_text(session->frame, found));
@@ -81,10 +85,10 @@ static void draw_why(Canvas *canvas, Rect in, const Session *session, const Publ
   canvas_fit(canvas, place, 0, 1, in.cols - 2, ALIGN_LEFT, STYLE_DIM, text);
 }
 
-// A line above, the sentence whole as far as half of the screen goes, and the kernel it is claimed
-// of.
+// A line above, the claim whole, the sentence as far as half of the screen goes, and the kernel it
+// is claimed of.
 static int why_rows(Rect in, const char *why) {
-  int rows = 2 + canvas_wrap_rows(why, in.cols - 2);
+  int rows = 3 + canvas_wrap_rows(why, in.cols - 2);
   return rows < in.rows / 2 ? rows : in.rows / 2;
 }
 

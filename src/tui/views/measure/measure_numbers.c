@@ -22,7 +22,8 @@ typedef struct Pairs {
 
 // A is the rung before, or this one unedited, unless the user has chosen: nothing to set up first.
 static void enter(Session *session) {
-  if (!session->doc.comparing) session_compare(session, NULL, NULL);
+  if (!session->doc.comparing && session_has_comparison(session))
+    session_compare(session, NULL, NULL);
   session_view_state(session)->cursor = 0;
 }
 

@@ -195,9 +195,10 @@ static int draw_ranking_head(Canvas *canvas, Rect in, const Session *session,
   int col = canvas_printf(canvas, in, 0, 1, STYLE_TITLE, "%s", problem);
   if (ranking && ranking->n)
     canvas_printf(canvas, in, 0, col, STYLE_TEXT,
-                  ": %d states tried, %d legal, ranked by the %s %s", ranking->n_tried,
+                  ": %d states tried, %d legal, ranked by the %s %s for %s", ranking->n_tried,
                   ranking->n_legal, estimate_word(&ranking->best[0].estimate),
-                  estimate_error_said(error, &ranking->best[0].estimate, canvas->ascii));
+                  estimate_error_said(error, &ranking->best[0].estimate, canvas->ascii),
+                  ranking->best[0].schedule.target);
   char text[400];
   const char *key = view_key_name(session, "tune-here");
   if (session->background.worker.gpu[0])

@@ -48,6 +48,7 @@ char *measure_estimate_text(char *out, const Estimate *estimate) {
 
 typedef struct MeasureChosen {
   int picture;
+  bool compares;  // the picture began to compare, which ends with it
 } MeasureChosen;
 
 static MeasureChosen *chosen_of(const Session *session) {
@@ -126,10 +127,14 @@ static void measure_draw(Canvas *canvas, Rect in, const Session *session) {
 // ---- keys ---------------------------------------------------------------------------------------
 
 static void show_picture(Session *session, int picture) {
-  chosen_of(session)->picture = picture;
+  MeasureChosen *chosen = chosen_of(session);
+  if (chosen->compares) session_compare_off(session);
+  const bool compared = session->doc.comparing;
+  chosen->picture = picture;
   session_view_state(session)->cursor = 0;
   session->prepared = NULL;
   if (pictures[picture]->enter) pictures[picture]->enter(session);
+  chosen->compares = !compared && session->doc.comparing;
 }
 
 static void step_picture(Session *session, int step) {

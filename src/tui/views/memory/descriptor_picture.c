@@ -57,7 +57,7 @@ static int cursor_line(const Descriptor *frame) {
 }
 
 void descriptor_draw_memory(Canvas *canvas, Rect in, const Descriptor *frame) {
-  canvas_text(canvas, in, 0, 0, STYLE_HEADER, "byte");
+  canvas_text(canvas, in, 0, 1, STYLE_HEADER, "byte");
   for (int at = 0; at < MEMORY_CHUNKS; at++)
     canvas_printf(canvas, in, 0, LABEL_COLS + at * CELL_COLS, STYLE_HEADER, "%3d",
                   at * CHUNK_BYTES);
@@ -66,7 +66,7 @@ void descriptor_draw_memory(Canvas *canvas, Rect in, const Descriptor *frame) {
   for (int i = 0; i < in.rows && first + i < frame->n_lines; i++) {
     const DescriptorLine *line = &frame->line[first + i];
     bool gap = first + i > 0 && line->number != line[-1].number + 1;
-    canvas_printf(canvas, in, i, 0, gap ? STYLE_ACCENT : STYLE_DIM, "%06llx",
+    canvas_printf(canvas, in, i, 1, gap ? STYLE_ACCENT : STYLE_DIM, "%06llx",
                   (unsigned long long)line->number * MEMORY_LINE_BYTES);
     for (int at = 0; at < MEMORY_CHUNKS; at++)
       draw_memory_cell(canvas, cell_rect(in, i, LABEL_COLS + at * CELL_COLS, CELL_COLS), frame,

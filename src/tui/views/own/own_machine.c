@@ -52,7 +52,7 @@ static const char *text_of(const OpenedText *code) {
 
 static const char *missing_text(const OwnFrame *frame) {
   return frame->opened->no_clock ? frame->opened->no_clock
-                                 : "The clock has nothing to say of this run.";
+                                 : "The clock has no result for this run.";
 }
 
 // ---- control words ------------------------------------------------------------------------------

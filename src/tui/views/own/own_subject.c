@@ -189,8 +189,8 @@ static void step_execution(Session *session, int step) {
 
 static const char *no_clock(const Opened *opened) {
   if (opened->no_clock) return opened->no_clock;
-  return opened->is_machine_code ? "The clock has nothing to say of this run."
-                                 : "The clock plays machine code, and this run is of PTX: give "
+  return opened->is_machine_code ? "The clock has no result for this run."
+                                 : "The clock plays machine code, and this run used PTX: give "
                                    "--machine, or open FILE.cubin.";
 }
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "tui/canvas/fmt.h"
+#include "tui/canvas/utf8.h"
 
 static const ChipMap *map_of(const GridHalf *half) {
   return half->grid->persistent ? half->grid->chip : NULL;
@@ -27,14 +28,27 @@ int grid_merge_lines(const GridHalf *half) {
   return map ? 1 + map->placed : 0;
 }
 
+// In the widest of its forms that the row has room for.
+static void draw_fetches(Canvas *canvas, Rect row, double asked, double sent) {
+  static const char *const form[] = {
+      "%.0f fetches a turn, at best %.0f reach L2 (neighbours merged)",
+      "%.0f fetches a turn, at best %.0f reach L2", "%.0f fetches a turn: L2 gets %.0f at best",
+      "%.0f a turn: L2 gets %.0f at best"};
+  const int n = sizeof form / sizeof *form;
+  char text[96];
+  for (int i = 0; i < n; i++) {
+    snprintf(text, sizeof text, form[i], asked, sent);
+    if (i + 1 == n || utf8_columns(text) <= row.cols) break;
+  }
+  canvas_text(canvas, row, 0, 0, STYLE_ESTIMATED, text);
+}
+
 void grid_draw_merge(Canvas *canvas, Rect *in, const GridHalf *half) {
   const ChipMap *map = map_of(half);
   if (!map) return;
   Rect row = rect_take_top(in, 1);
-  int col = canvas_printf(canvas, row, 0, 0, STYLE_ESTIMATED, "%.0f fetches a turn",
-                          chip_merge_fetches(half->merge.asked));
-  canvas_printf(canvas, row, 0, col, STYLE_ESTIMATED, ", at best %.0f reach L2 (neighbours merged)",
-                chip_merge_fetches(half->merge.sent));
+  draw_fetches(canvas, row, chip_merge_fetches(half->merge.asked),
+               chip_merge_fetches(half->merge.sent));
   if (!map->placed) return;
   row = rect_take_top(in, 1);
   canvas_printf(canvas, row, 0, 0, STYLE_DIM, "clusters at random places: %.0f",

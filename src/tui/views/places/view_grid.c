@@ -177,16 +177,17 @@ static void draw_table(Canvas *canvas, Rect in, const GridHalf *half) {
 
 static int draw_explained(Canvas *canvas, Rect in, const GridHalf *half) {
   char text[256];
-  snprintf(text, sizeof text,
-           "%s: %s.%s The panels come from the program. %s are an estimate: blocks per SM follow "
-           "from the %s registers, and %s start %s.",
-           grid_span_here(half->grid, half->span), grid_span_help(half->span),
-           half->grid->stride > 1 ? " The picture shows every n-th CTA." : "",
-           grid_words(half->grid).waves, half->counted ? "compiler's" : "model's",
-           half->grid->launch.cluster > 1 ? "clusters" : grid_words(half->grid).ctas,
-           half->grid->launch.cluster == 1 ? "one by one"
-           : half->grid->chip              ? "as GPCs have room"
-                                           : "as GPCs have room; no source says how much");
+  snprintf(
+      text, sizeof text,
+      "%s: %s.%s The panels come from the program. The %s are an estimate: blocks per SM follow "
+      "from the %s registers, and %s start %s.",
+      grid_span_here(half->grid, half->span), grid_span_help(half->span),
+      half->grid->stride > 1 ? " The picture shows every n-th CTA." : "",
+      grid_words(half->grid).waves, half->counted ? "compiler's" : "model's",
+      half->grid->launch.cluster > 1 ? "clusters" : grid_words(half->grid).ctas,
+      half->grid->launch.cluster == 1 ? "one by one"
+      : half->grid->chip              ? "as GPCs have room"
+                                      : "as GPCs have room; no source says how much");
   return canvas_wrap(canvas, in, STYLE_DIM, text);
 }
 

@@ -22,7 +22,7 @@
 #include "tui/views/measure/measure.h"
 #include "tui/views/program/explore.h"
 
-enum { RATIO_COLS = 17, GAP = 3 };  // RATIO_COLS: " · 0.53 of cuBLAS"
+enum { RATIO_COLS = 18, GAP = 3 };  // RATIO_COLS: " · 0.004 of cuBLAS"
 
 // Below this part of the speed that the units allow it is not a unit that limits.
 static const double full_from = 0.75;

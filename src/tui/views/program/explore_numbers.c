@@ -173,14 +173,28 @@ static void draw_roles(Canvas *canvas, Rect in, int col, const Resources *now) {
 
 static bool limited_by_registers(const Resources *r) { return str_equal(r->limiter, "registers"); }
 
-// "125 registers, 8 B spilled", "~124 registers": the sign says that no compiler has counted.
+// A limiter by its first word where its whole name has no room: "shared" of "shared memory".
+static int limiter_length(const char *limiter, bool brief) {
+  return brief ? (int)strcspn(limiter, " ") : (int)strlen(limiter);
+}
+
+// Columns of all of them, each behind a comma.
+static int limiters_cols(const char *const *limiter, bool brief) {
+  int cols = 0;
+  for (int i = 0; limiter[i]; i++) cols += 2 + limiter_length(limiter[i], brief);
+  return cols;
+}
+
+// "125 registers, 8 B spilled", "~124 registers": the sign says that no compiler has counted. What
+// limits beside them has room behind.
 static int draw_registers(Canvas *canvas, Rect in, int col, const Session *session,
                           const Resources *old, const Resources *now) {
   Counted counted = results_counted(&session->background.results, &session->doc.now.pictured);
   Style style = now->counted ? measure_origin_style(counted.origin) : STYLE_ESTIMATED;
   if (!now->counted) col = canvas_text(canvas, in, 1, col, style, "~");
   col = draw_change(canvas, in, 1, col, session, old->n_registers, now->n_registers, style);
-  bool whole = limited_by_registers(now) && col + REGS_COLS <= in.cols;
+  bool whole = limited_by_registers(now) &&
+               col + REGS_COLS + limiters_cols(now->limiters + 1, true) <= in.cols;
   col = canvas_text(canvas, in, 1, col, style, whole ? " registers" : " regs");
   if (now->counted && counted.spill_bytes > 0)
     col = canvas_printf(canvas, in, 1, col, STYLE_BAD, ", %d B spilled", counted.spill_bytes);
@@ -193,11 +207,12 @@ static int draw_registers(Canvas *canvas, Rect in, int col, const Session *sessi
 // Each behind a comma; one that has no room leaves a sign that there are more.
 static int draw_limiters(Canvas *canvas, Rect in, int col, const char *const *limiter,
                          const char *before) {
+  const bool brief = col + limiters_cols(limiter, false) > in.cols;
   for (int i = 0; limiter[i]; i++, before = ", ") {
-    if (col + (int)strlen(before) + (int)strlen(limiter[i]) > in.cols)
+    const int length = limiter_length(limiter[i], brief);
+    if (col + length + (int)strlen(before) > in.cols)
       return canvas_text(canvas, in, 1, col, STYLE_TEXT, " …");
-    col = canvas_text(canvas, in, 1, col, STYLE_TEXT, before);
-    col = canvas_text(canvas, in, 1, col, STYLE_TEXT, limiter[i]);
+    col = canvas_printf(canvas, in, 1, col, STYLE_TEXT, "%s%.*s", before, length, limiter[i]);
   }
   return col;
 }

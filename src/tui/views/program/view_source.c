@@ -249,6 +249,7 @@ static void draw_why(Canvas *canvas, Rect in, const Session *session) {
   const Source *source = session->prepared;
   int col = 1;
   if (source->cursor < 0 || source->missing) return;
+  enum { NOTE_COLS_MIN = 12 };  // no room for words
   const SourceLine *line = &source->line[source->cursor];
   if (source->bank_words) col = canvas_text(canvas, in, 0, col, STYLE_BAD, source->bank_words) + 2;
   if (line->knob != KNOB_NONE) {
@@ -259,9 +260,9 @@ static void draw_why(Canvas *canvas, Rect in, const Session *session) {
     int cols = utf8_columns(help) < in.cols - col ? utf8_columns(help) : in.cols - col;
     col = canvas_fit(canvas, in, 0, col, cols, ALIGN_LEFT, STYLE_DIM, help) + 2;
   }
-  if (line->cuda_line > 0)
+  if (line->cuda_line > 0 && in.cols - col >= NOTE_COLS_MIN)
     col = canvas_printf(canvas, in, 0, col, STYLE_DIM, "CUDA line %d", line->cuda_line) + 2;
-  if (line->stmt && line->stmt->note)
+  if (line->stmt && line->stmt->note && in.cols - col >= NOTE_COLS_MIN)
     canvas_fit(canvas, in, 0, col, in.cols - col, ALIGN_LEFT, STYLE_TEXT, line->stmt->note);
   char asked[ASM_WORDS_BYTES];
   if (col == 1 && line->text && asm_words(line->text, asked))

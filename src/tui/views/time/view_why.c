@@ -444,8 +444,7 @@ static const Action actions[] = {
     {"clock-after", "Right l", NULL, NULL, "go a clock on", clock_after},
     {"clocks-before", "<", NULL, NULL, "go 50 clocks back", clocks_before},
     {"clocks-after", ">", NULL, NULL, "go 50 clocks on", clocks_after},
-    {"fault", "Enter", "whose fault", NULL, "go to the instruction that this one waits for",
-     go_fault},
+    {"fault", "Enter", "cause", NULL, "go to the instruction that this one waits for", go_fault},
     {"loop-next", "o", "loop", NULL, "another loop of the kernel", other_loop},
     {"source-here", "e", "source", NULL, "show its line in the source view", open_source},
 };

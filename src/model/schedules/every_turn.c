@@ -34,8 +34,18 @@ Schedule every_turn_schedule(const Schedule *schedule, int64_t slabs, int64_t ti
   return with_turns(schedule, &(Turns){slabs, tiles, false});
 }
 
+// Sums are promoted after so many slabs, and no part of that is left at the end of a tile.
+static int64_t slabs_of_promotion(const Schedule *schedule) {
+  return max64(schedule->value[KNOB_PROMOTE], 1);
+}
+
 int64_t every_turn_least_slabs(const Schedule *schedule) {
-  return max64(schedule->value[KNOB_TAIL_SPLIT], 1);
+  return max64(schedule->value[KNOB_TAIL_SPLIT], slabs_of_promotion(schedule));
+}
+
+static int64_t whole_promotions(const Schedule *schedule, int64_t slabs) {
+  const int64_t each = slabs_of_promotion(schedule);
+  return ceil_div(slabs, each) * each;
 }
 
 // ---- lists that come back -----------------------------------------------------------------------
@@ -285,10 +295,11 @@ static const char *spared_text(const Runner *r, const Turns *turns) {
 }
 
 static bool run_tiles(const Runner *r, int64_t slots, int64_t tiles) {
-  const int64_t slabs[] = {1, 2, slots, slots + 1};
+  int64_t slabs[] = {1, 2, slots, slots + 1};
   bool put_off[4] = {false};
   for (int i = 0; i < 4; i++) {
-    if (i > 1 && slabs[i] <= 2) continue;
+    slabs[i] = whole_promotions(r->schedule, slabs[i]);
+    if (i > 0 && slabs[i] <= slabs[i - 1]) continue;
     if (!run(r, &(Turns){slabs[i], tiles, false}, &put_off[i])) return false;
   }
   for (int i = 3; i >= 0; i--)
@@ -300,7 +311,8 @@ EveryTurn every_turn_search(const TargetTable *targets, const Schedule *schedule
                             BreakageId breakage, const SearchOptions *options) {
   EveryTurn out = {.slots = schedule_ring_slots(schedule)};
   const Runner r = {targets, schedule, breakage, options, &out};
-  const int64_t most = 2 * out.slots + 2, see = schedule_turns_to_see(schedule);
+  const int64_t most = whole_promotions(schedule, 2 * out.slots + 2),
+                see = schedule_turns_to_see(schedule);
   bool on = true, put_off = false;
   // Where a short run takes many states, a fault shows sooner when a slot is filled again.
   int64_t slabs = 0;

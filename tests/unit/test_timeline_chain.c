@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "model/interp/breakage.h"
 #include "model/ir/buffer.h"
+#include "model/ir/stmt.h"
 #include "model/readings/time/timeline_chain.h"
 #include "property.h"
 
@@ -40,6 +41,29 @@ START_TEST(whoever_ends_a_wait_does_so_before_it_ends) {
   }
   ck_assert_int_gt(found, 3);
   ck_assert_int_eq(timeline_stuck_chain(timeline).n, 0);
+  arena_free(arena);
+}
+END_TEST
+
+// Warpgroup w of attention in turns waits for the arrivals of the one before it, and for no warp of
+// its own.
+START_TEST(a_turn_is_given_by_the_warpgroup_before) {
+  const Model *model = property_rung("attention", "in_turns", "");
+  Arena *arena = arena_new("test");
+  const Timeline *timeline = timeline_run(arena, model, NULL, &(TimelineOptions){.whole = false});
+  enum { GROUPS = 3, WARPS = 4 };
+  int found = 0;
+  for (int i = 0; i < timeline->n_events; i++) {
+    const TimelineEvent *e = &timeline->event[i];
+    if (e->kind != TIMELINE_MEET || e->warp >= GROUPS * WARPS || e->end - e->begin < 1) continue;
+    if (e->stmt->knob != KNOB_ROLE_SCHEDULE) continue;
+    const TimelineChain chain = timeline_chain(timeline, e->warp, (e->begin + e->end) / 2);
+    const TimelineEvent *ender = chain.link[0].ender;
+    ck_assert_ptr_nonnull(ender);
+    ck_assert_int_eq(ender->warp / WARPS, (e->warp / WARPS + GROUPS - 1) % GROUPS);
+    found++;
+  }
+  ck_assert_int_gt(found, 3);
   arena_free(arena);
 }
 END_TEST
@@ -95,6 +119,7 @@ Suite *suite_timeline_chain(void) {
   tcase_add_checked_fixture(tests, property_setup, property_teardown);
   tcase_set_timeout(tests, 120);
   tcase_add_loop_test(tests, whoever_ends_a_wait_does_so_before_it_ends, 0, N_RUNGS);
+  tcase_add_test(tests, a_turn_is_given_by_the_warpgroup_before);
   tcase_add_loop_test(tests, a_wait_for_ever_has_a_root, 0, N_RUNGS);
   tcase_add_loop_test(tests, both_ctas_of_a_pair_are_run, 0, 2);
   suite_add_tcase(suite, tests);

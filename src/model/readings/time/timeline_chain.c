@@ -102,13 +102,19 @@ static const TimelineEvent *ender_at_bar(const Timeline *timeline, const Timelin
   return found;
 }
 
-// A meeting ends for all who are there at once, and the warp that began it last was waited for.
+static bool passes(const TimelineEvent *e) {
+  return e->stmt && e->stmt->kind == STMT_OP && op_facts(e->stmt->op.kind)->action == ACTION_PASS;
+}
+
+// A meeting ends for all who are there at once, and the warp that began it last was waited for, or
+// one that arrived then and went on.
 static const TimelineEvent *ender_of_meeting(const Timeline *timeline, const TimelineEvent *wait) {
   const TimelineEvent *found = wait;
   for (int i = 0; i < timeline->n_events; i++) {
     const TimelineEvent *e = &timeline->event[i];
-    if (e->kind == TIMELINE_MEET && fabs(e->end - wait->end) < slack && e->begin >= found->begin)
-      found = e;
+    const bool met = e->kind == TIMELINE_MEET && fabs(e->end - wait->end) < slack;
+    const bool passed = passes(e) && fabs(e->begin - wait->end) < slack;
+    if ((met || passed) && e->begin >= found->begin) found = e;
   }
   return found == wait ? NULL : found;
 }

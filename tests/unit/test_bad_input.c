@@ -82,7 +82,8 @@ static const Bad bad[] = {
     {"check --failing -k \"" ODD "\"", OK, "", NULL},
     // ---- atoms
     {"fragment m16n8k17.f16 A", USAGE, "m16n8k17.f16", "nearest: m16n8k16.f16"},
-    {"fragment m16n8k16.f16 E", USAGE, "\"E\"", "nearest: "},
+    {"fragment m16n8k16.f16 Q", USAGE, "\"Q\"", "nearest: "},
+    {"fragment m16n8k16.f16 E", USAGE, "takes no metadata", "nearest: "},
     {"fragment m16n8k16.f16 A --lane 32", USAGE, "0 to 31", "nearest: 31"},
     {"fragment m16n8k16.f16 A --lane -1", USAGE, "-1", "nearest: 0"},
     {"fragment m16n8k16.f16 B --element 16,0", USAGE, "rows 0 to 15 and columns 0 to 7",

@@ -286,6 +286,18 @@ __device__ __forceinline__ void wgmma_m64n128k16_f32_bf16(float *c, unsigned lon
       : "memory");
 }
 
+// Barrier `id` of the block awaits n threads: this warp is there, and goes on.
+template <int n>
+__device__ __forceinline__ void barrier_arrive(int id) {
+  asm volatile("bar.arrive %0, %1;" ::"r"(id), "n"(n) : "memory");
+}
+
+// Barrier `id` of the block, at which n threads meet.
+template <int n>
+__device__ __forceinline__ void barrier_of(int id) {
+  asm volatile("bar.sync %0, %1;" ::"r"(id), "n"(n) : "memory");
+}
+
 // An IEEE half (1 sign, 5 exponent, 10 fraction bits) as it lies in memory.
 struct f16 {
   unsigned short bits;
@@ -403,12 +415,6 @@ __device__ __forceinline__ void tma_store(const tensor_map *map, int column, int
   asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group"
                " [%0, {%1, %2}], [%3];"
                :: "l"(map), "r"(column), "r"(row), "r"(from) : "memory");
-}
-
-// Barrier `id` of the block, at which n threads meet.
-template <int n>
-__device__ __forceinline__ void barrier_of(int id) {
-  asm volatile("bar.sync %0, %1;" ::"r"(id), "n"(n) : "memory");
 }
 
 // The boxes this thread has sent since the last commit become one group.

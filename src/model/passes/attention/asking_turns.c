@@ -50,6 +50,7 @@ AskingTurns asking_turns(Program *program, const Schedule *schedule) {
   };
   turns.first->note = "the first warpgroup may ask";
   turns.begin->note = "the warpgroup before has asked for its products";
+  turns.end->note = "the next one may ask";
   return turns;
 }
 

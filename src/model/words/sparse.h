@@ -15,6 +15,10 @@
 //   elements of 16 bits and tf32   lane / 4 = row % 8, bits 16 · (row / 8) …,  T: columns further
 //   on elements of 8 and 4 bits       lane / 4 = row % 8, T & 1 = row / 8,        T & 2: columns
 //   further on
+//
+// An H200 says the same of mma.sp (2026-11-29, driver 580.159.04): for ten shapes and each of their
+// selectors, 23 cases, every nibble of every lane was changed, and moved the chunk that stands
+// here.
 #pragma once
 #include <stdbool.h>
 

@@ -198,6 +198,8 @@ static const Warp *first_waiting(const Machine *m, int rank, int barrier, int64_
   return NULL;
 }
 
+// Warps that had met without this arrival go on first: it counts for the next meeting. Arrivals
+// that are enough by themselves complete their barrier, and nobody learns of them.
 void interp_pass(Machine *m, const Warp *w, int barrier, int64_t threads) {
   const Warp *waiting = first_waiting(m, w->rank, barrier, threads);
   struct PassedWarps *passed = &m->of_rank[w->rank].passed[barrier];

@@ -88,20 +88,34 @@ static bool drop_nth(Stmt **link, OpKind kind, int *n) {
   return false;
 }
 
-bool breakage_drop_all(Stmt **link, OpKind kind, BufferRole role) {
+bool breakage_drop_if(Stmt **link, BreakageDrops *drops, const void *context) {
   bool dropped = false;
   while (*link) {
     Stmt *stmt = *link;
-    bool match = role == ROLE_COUNT ? stmt_is_op(stmt, kind) : stmt_is_mbar_op(stmt, kind, role);
-    if (match) {
+    if (drops(stmt, context)) {
       *link = stmt->next;
       dropped = true;
       continue;
     }
-    if (stmt->body) dropped |= breakage_drop_all(&stmt->body, kind, role);
+    if (stmt->body) dropped |= breakage_drop_if(&stmt->body, drops, context);
     link = &stmt->next;
   }
   return dropped;
+}
+
+typedef struct OfKind {
+  OpKind kind;
+  BufferRole role;
+} OfKind;
+
+static bool is_of_kind(const Stmt *stmt, const void *context) {
+  const OfKind *of = context;
+  return of->role == ROLE_COUNT ? stmt_is_op(stmt, of->kind)
+                                : stmt_is_mbar_op(stmt, of->kind, of->role);
+}
+
+bool breakage_drop_all(Stmt **link, OpKind kind, BufferRole role) {
+  return breakage_drop_if(link, is_of_kind, &(OfKind){kind, role});
 }
 
 typedef struct Count {

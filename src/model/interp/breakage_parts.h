@@ -10,6 +10,9 @@ bool stmt_is_mbar_op(const Stmt *stmt, OpKind kind, BufferRole role);
 // Whether it is the barrier at which a warpgroup of attention waits for its turn: no data depends
 // on it (passes/attention/asking_turns.h).
 bool stmt_is_turn(const Stmt *stmt);
+// Leaves out every statement that is named, in bodies, too; whether there was one.
+typedef bool BreakageDrops(const Stmt *stmt, const void *context);
+bool breakage_drop_if(Stmt **link, BreakageDrops *drops, const void *context);
 // Leaves out every operation of a kind, or those on the mbarriers of a role (ROLE_COUNT: any).
 bool breakage_drop_all(Stmt **link, OpKind kind, BufferRole role);
 // Leaves out the last operation of a kind in the main kernel, turns apart; false where there is

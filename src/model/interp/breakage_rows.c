@@ -57,20 +57,6 @@ bool break_v_early(Program *program) { return ask_early(program, ROLE_SLAB_V); }
 
 // ---- turns --------------------------------------------------------------------------------------
 
-static bool drop_if(Stmt **link, bool (*is_one)(const Stmt *)) {
-  bool dropped = false;
-  while (*link) {
-    dropped |= drop_if(&(*link)->body, is_one);
-    const bool drops = is_one(*link);
-    dropped |= drops;
-    if (drops)
-      stmt_cut(link);
-    else
-      link = &(*link)->next;
-  }
-  return dropped;
-}
-
 static bool lets_first_ask(const Stmt *stmt) {
   return stmt_is_op(stmt, OP_BARRIER_ARRIVE) && stmt->op.id->lo == stmt->op.id->hi;
 }
@@ -79,17 +65,18 @@ static bool lets_next_ask(const Stmt *stmt) {
   return stmt_is_op(stmt, OP_BARRIER_ARRIVE) && !lets_first_ask(stmt);
 }
 
-bool break_turn_wait(Program *program) {
-  return drop_if(&program_main_kernel(program)->body, stmt_is_turn);
+static bool is_named(const Stmt *stmt, const void *context) {
+  bool (*const *names)(const Stmt *) = context;
+  return (*names)(stmt);
 }
 
-bool break_turn_arrive(Program *program) {
-  return drop_if(&program_main_kernel(program)->body, lets_next_ask);
+static bool drop_named(Program *program, bool (*names)(const Stmt *)) {
+  return breakage_drop_if(&program_main_kernel(program)->body, is_named, &names);
 }
 
-bool break_turn_first(Program *program) {
-  return drop_if(&program_main_kernel(program)->body, lets_first_ask);
-}
+bool break_turn_wait(Program *program) { return drop_named(program, stmt_is_turn); }
+bool break_turn_arrive(Program *program) { return drop_named(program, lets_next_ask); }
+bool break_turn_first(Program *program) { return drop_named(program, lets_first_ask); }
 
 static void find_turn(Stmt *stmt, int depth, void *context) {
   (void)depth;

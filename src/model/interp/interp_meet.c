@@ -63,11 +63,15 @@ static const char *elsewhere(Machine *m, const Warp *w) {
                       op_name(at->op.kind), at->id);
 }
 
-// Whether two warps wait at one barrier: its block, its number and the number of threads it asks
-// for make it the same, wherever in the program they stand.
+// Its block, its number and the number of threads it asks for make a barrier the same, wherever in
+// the program a warp stands.
+static bool waits_there(const Machine *m, const Warp *w, int rank, int barrier, int64_t threads) {
+  return w->state == WARP_AT_BARRIER && w->rank == rank && w->barrier == barrier &&
+         waits_at(m, w)->op.threads == threads;
+}
+
 static bool meet_at_one(const Machine *m, const Warp *a, const Warp *b) {
-  return a->rank == b->rank && a->barrier == b->barrier &&
-         waits_at(m, a)->op.threads == waits_at(m, b)->op.threads;
+  return waits_there(m, a, b->rank, b->barrier, waits_at(m, b)->op.threads);
 }
 
 // Where others arrive and go on, the warps that have ended may have arrived: the count says more.
@@ -76,7 +80,7 @@ static void report_too_few(Machine *m, const Warp *w) {
   bool named[INTERP_WARPS_MAX] = {false};
   int there = 0;
   for (int i = 0; i < m->n_warps; i++) {
-    named[i] = m->warp[i].state == WARP_AT_BARRIER && meet_at_one(m, &m->warp[i], w);
+    named[i] = meet_at_one(m, &m->warp[i], w);
     there += named[i];
   }
   const int arrived = there + m->of_rank[w->rank].passed[w->barrier].warps;
@@ -174,7 +178,7 @@ static bool meet_some(Machine *m, const Warp *w) {
   int there[INTERP_THREADS_MAX / LANES], n = 0, wanted = (int)(waits_at(m, w)->op.threads / LANES);
   wanted -= passed->warps;
   for (int i = 0; i < m->n_warps; i++)
-    if (m->warp[i].state == WARP_AT_BARRIER && meet_at_one(m, &m->warp[i], w)) there[n++] = i;
+    if (meet_at_one(m, &m->warp[i], w)) there[n++] = i;
   if (n < wanted) return false;
   for (; wanted > 0; wanted--) {
     int which = n > 1 ? (int)random_between(&m->random, 0, n - 1) : 0, warp = there[which];
@@ -189,12 +193,8 @@ static bool meet_some(Machine *m, const Warp *w) {
 
 // The first warp that waits at that barrier; NULL: none does.
 static const Warp *first_waiting(const Machine *m, int rank, int barrier, int64_t threads) {
-  for (int i = 0; i < m->n_warps; i++) {
-    const Warp *w = &m->warp[i];
-    if (w->state == WARP_AT_BARRIER && w->rank == rank && w->barrier == barrier &&
-        waits_at(m, w)->op.threads == threads)
-      return w;
-  }
+  for (int i = 0; i < m->n_warps; i++)
+    if (waits_there(m, &m->warp[i], rank, barrier, threads)) return &m->warp[i];
   return NULL;
 }
 

@@ -437,6 +437,11 @@ Stmt *stmt_op(Program *program, KnobId knob, Op op) {
   return stmt;
 }
 
+Stmt **stmt_link_to(Stmt **list, const Stmt *stmt) {
+  while (*list != stmt) list = &(*list)->next;
+  return list;
+}
+
 Stmt *stmt_last(Stmt *list) {
   while (list->next) list = list->next;
   return list;

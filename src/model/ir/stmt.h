@@ -105,3 +105,5 @@ Stmt *stmt_let(Program *program, KnobId knob, Var *var, const Expr *value);
 Stmt *stmt_op(Program *program, KnobId knob, Op op);
 Stmt *stmt_list(Stmt *first, ...);  // links the arguments up to a final NULL; lists may be given
 Stmt *stmt_last(Stmt *list);
+// The link of a statement that the list has, not in a body: insert in front of it there.
+Stmt **stmt_link_to(Stmt **list, const Stmt *stmt);

@@ -63,7 +63,5 @@ void ask_for_scores_in_turns(Program *program, Stmt *walk, const Schedule *sched
 }
 
 void asking_turns_begin(Program *program, const Stmt *walk, const AskingTurns *turns) {
-  Stmt **at = &kernel_inner(program_main_kernel(program))->body;
-  while (*at != walk) at = &(*at)->next;
-  stmt_insert(at, turns->first);
+  stmt_insert(stmt_link_to(&kernel_inner(program_main_kernel(program))->body, walk), turns->first);
 }

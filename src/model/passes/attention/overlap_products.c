@@ -201,18 +201,16 @@ void overlap_products(Program *program, const Schedule *schedule) {
   const AskingTurns turns = asking_turns(program, schedule);
   const Expr *last = ex_add_const(program->arena, stmt_loop_end(program->arena, walk), -1);
   Var *next = program_var(program, "t_n", VAR_LET, walk->var->tier, walk->var->extent);
-  Stmt **at = &kernel_inner(program_main_kernel(program))->body;
-  while (*at != walk) at = &(*at)->next;
+  Stmt **list = &kernel_inner(program_main_kernel(program))->body;
   Stmt *hide = take_hiding(&parts);
   stmt_insert(&walk->next, last_values(program, &parts, walk, last));
-  stmt_insert(at, first_scores(program, &parts, walk, hide));
+  stmt_insert(stmt_link_to(list, walk), first_scores(program, &parts, walk, hide));
   asking_turns_begin(program, walk, &turns);
   walk->body = turn_of(program, &parts, walk, next, &turns, NULL);
   walk->end = last;
   if (!hide) return;
   if (hide->kind == STMT_IF) hide = hide->body;
-  while (*at != walk) at = &(*at)->next;
-  stmt_insert(at, seeing_turns(program, walk, last));
+  stmt_insert(stmt_link_to(list, walk), seeing_turns(program, walk, last));
   Var *block;
   Stmt *hiding = hiding_turns(program, walk, last, &block);
   hiding->body->next = of_block(program, turn_of(program, &parts, walk, next, &turns, hide),

@@ -120,10 +120,8 @@ static void stage_block(Program *program, const Product *product, const Schedule
     int width = copy_width(program, product, operand);
     Copy copy = slab_build_copy(program, product, operand, width, false, KNOB_STAGE);
     Stmt *both = stmt_list(copy.load, copy.store, NULL), **at = &copies;
-    if (stays(product, operand, walk->var)) {
-      at = &kernel_inner(program_main_kernel(program))->body;
-      while (*at != walk) at = &(*at)->next;
-    }
+    if (stays(product, operand, walk->var))
+      at = stmt_link_to(&kernel_inner(program_main_kernel(program))->body, walk);
     stmt_insert(at, both);
   }
   stmt_list(copies, slab_fence(program, product, KNOB_STAGE), NULL);

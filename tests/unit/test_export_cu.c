@@ -176,6 +176,13 @@ static const struct {
     {"witness_one_slab",
      "hopper/roles --break last_slab",
      {"// exit with work in flight", "mbarrier_wait(full, 0, 0);", "no warp has to sleep"}},
+    // Three tiles, all of one cluster: the fault is in its second.
+    {"witness_tiles",
+     "hopper/cluster --break ring_restarts_per_tile",
+     {"// C[256, 768]", "matmul<<<min(2, blocks that fit)", "that_fit(matmul, 2, 384"}},
+    {"witness_lists",
+     "hopper/pingpong --break own_slabs",
+     {"// C[256, 384]", "that_fit(matmul, 2, 384", "lists_for(3, n_blocks, 2)"}},
 };
 
 START_TEST(a_witness_is_exported_with_its_delays) {

@@ -4,8 +4,8 @@
 //   nvcc -O3 -gencode arch=compute_90a,code=sm_90a -o matmul matmul.cu && ./matmul
 //
 // --break NAME puts a fault in. --witness searches all orders for the shortest that does harm, and
-// exports the run that it was found in, of few slabs and tiles, with the warps asleep that
-// search_delays() names: on a GPU it hangs, or its check fails.
+// exports the run that it was found in, of few slabs, one cluster that has all tiles, and with the
+// warps asleep that search_delays() names: on a GPU it hangs, or its check fails.
 #include <errno.h>
 #include <stdio.h>
 
@@ -74,6 +74,7 @@ static int export_witness(Arena *arena, const ExportOptions *given, const Schedu
   EmitOptions how = plan_emit_options(arena, run);
   how.delay = delay;
   how.n_delays = find_delays(&every, delay);
+  how.clusters = 1;  // as was searched: it has all tiles
   const Emission *emission = emit_cuda(arena, every.program, &how);
   const int n = how.n_delays;
   const char *sleep =

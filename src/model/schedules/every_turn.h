@@ -16,7 +16,6 @@
 //
 // So the state behind turn t is the state behind turn t + 2·S: whatever a longer run can do from
 // there on, one of the short runs has done.
-// there on, one of those has done.
 #pragma once
 #include "model/interp/breakage.h"
 #include "model/ir/names.h"

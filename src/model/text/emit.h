@@ -34,8 +34,9 @@ typedef struct EmitOptions {
   bool stamps;               // the kernel that multiplies writes when it does what
   const EmitDelay *delay;    // where warps sleep; each in a place of its own
   int n_delays;
-  bool no_prelude;  // leave the device wrappers out; the caller has its own
-  int cc;           // compute capability, 75: what it lacks is said otherwise; 0: 80 or later
+  int64_t clusters;  // of a persistent kernel's grid, blocks where there are none; 0: all that fit
+  bool no_prelude;   // leave the device wrappers out; the caller has its own
+  int cc;            // compute capability, 75: what it lacks is said otherwise; 0: 80 or later
 } EmitOptions;
 
 typedef struct EmitLine {
@@ -61,11 +62,13 @@ typedef struct EmitStamp {
 
 typedef struct EmitKernel {
   const char *name;
-  int64_t n_blocks, n_threads;  // grid and block, both in x
-  int64_t cluster;              // blocks of a cluster, in x; 1: there are none
-  bool dependent;               // launched while the kernel in front of it still runs
-  bool persistent;     // the grid is the blocks that fit on the GPU at once, n_blocks at most
-  int64_t smem_bytes;  // of the whole pool
+  int64_t n_blocks,
+      n_threads;        // grid and block, both in x; where persistent, as if each tile had a block
+  int64_t cluster;      // blocks of a cluster, in x; 1: there are none
+  bool dependent;       // launched while the kernel in front of it still runs
+  bool persistent;      // the grid is the blocks that fit on the GPU at once
+  int64_t most_blocks;  // of the grid: n_blocks, or as many as EmitOptions.clusters allows
+  int64_t smem_bytes;   // of the whole pool
   int64_t dynamic_smem_bytes;  // what the launch must ask for: 0 when the pool is static
   int64_t tensor_columns;      // of tensor memory, of which an SM has 512; 0: none
   int n_args;

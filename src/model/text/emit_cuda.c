@@ -377,6 +377,12 @@ static void print_indices(Emitter *emitter, const Kernel *kernel, const EmitUses
   declare_lets(emitter, launch, uses);
 }
 
+// A grid is as large as it has tiles, and of a persistent kernel no larger than was asked for.
+static int64_t most_blocks(const EmitOptions *options, const Launch *launch) {
+  const int64_t asked = launch->tiles ? options->clusters * launch->cluster : 0;
+  return asked ? min64(asked, launch->n_blocks) : launch->n_blocks;
+}
+
 static void print_kernel(Emitter *emitter, int index, EmitKernel *facts) {
   const Kernel *kernel = &emitter->program->kernel[index];
   Launch launch = kernel_launch(kernel);
@@ -385,6 +391,7 @@ static void print_kernel(Emitter *emitter, int index, EmitKernel *facts) {
   const bool is_traced = emitter->options->stamps && index == emitter->program->main_kernel;
   *facts = (EmitKernel){.name = kernel->name,
                         .n_blocks = launch.n_blocks,
+                        .most_blocks = most_blocks(emitter->options, &launch),
                         .dependent = kernel->dependent && index > 0,
                         .persistent = launch.tiles != NULL,
                         .n_threads = launch.block_threads,
@@ -433,7 +440,7 @@ static void print_launch(Emitter *emitter, const EmitKernel *kernel) {
   str_printf(
       &text,
       kernel->persistent ? "//   %s<<<min(%lld, blocks that fit), %lld" : "//   %s<<<%lld, %lld",
-      kernel->name, (long long)kernel->n_blocks, (long long)kernel->n_threads);
+      kernel->name, (long long)kernel->most_blocks, (long long)kernel->n_threads);
   if (kernel->dynamic_smem_bytes)
     str_printf(&text, ", %lld", (long long)kernel->dynamic_smem_bytes);
   str_add(&text, ">>>(");

@@ -410,7 +410,7 @@ static void add_resident(Str *out, const EmitKernel *kernel) {
   const int most = emit_blocks_in_tensor_memory(kernel);
   str_printf(out, "  static const int n_blocks = %s(%s, %lld, %lld, %lld, %d",
              clusters ? "blocks_in_clusters_that_fit" : "blocks_that_fit", kernel->name,
-             (long long)kernel->n_blocks, (long long)kernel->n_threads,
+             (long long)kernel->most_blocks, (long long)kernel->n_threads,
              (long long)kernel->dynamic_smem_bytes, most ? most : ANY);
   if (clusters) str_printf(out, ", %lld", (long long)kernel->cluster);
   str_add(out, ");\n");

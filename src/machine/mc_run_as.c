@@ -44,6 +44,14 @@ static uint64_t in_window(uint64_t address) {
   return is_shared ? address + (UINT64_C(1) << PTX_RANK_SHIFT) : address;
 }
 
+// |x| and -x of an f64 leave a NaN as it is: so does DADD of an H200.
+static uint64_t gathered(const McGather *g, uint64_t value) {
+  const uint64_t sign = UINT64_C(1) << 63;
+  const bool is_float = !g->add && (g->keep | sign) == ~UINT64_C(0) && !(g->flip & ~sign);
+  if (is_float && (value & ~sign) > UINT64_C(0x7ff) << 52) return value;
+  return ((value & g->keep) ^ g->flip) + g->add;
+}
+
 static void gather(PtxWarp *w, const McGather *g, uint32_t mask) {
   const uint64_t *low = mc_lanes(w, g->low), *high = mc_lanes(w, g->high),
                  *uniform = mc_lanes(w, g->uniform), *uniform_high = mc_lanes(w, g->uniform_high);
@@ -53,7 +61,7 @@ static void gather(PtxWarp *w, const McGather *g, uint32_t mask) {
       FOR_LANES(mask) T[l] = (uint32_t)(((low[l] & g->keep) ^ g->flip) + g->add);
       break;
     case MC_GATHER_64:
-      FOR_LANES(mask) T[l] = ((join(high[l], low[l]) & g->keep) ^ g->flip) + g->add;
+      FOR_LANES(mask) T[l] = gathered(g, join(high[l], low[l]));
       break;
     case MC_GATHER_HALVES:
       FOR_LANES(mask) {

@@ -47,16 +47,16 @@ void mc_run_fmnmx3(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
 }
 
 // Where exponents are far from the middle, a division takes the long way; its result is the same.
-// (0 through anything plain is plain.)
+// 0 through anything plain is plain where the quotient is not -0, which the short way cannot make.
 void mc_run_fchk(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   (void)m;
   enum { NEAR = 126 };
   const uint64_t *A = mc_row(w, i, 1, 0), *B = mc_row(w, i, 2, 0);
   uint32_t bits = 0;
   FOR_LANES(mask) {
-    const bool zero = !(mc_value(mc_operand(i, 1), A[l]) << 1);
-    const int a = (int)(mc_value(mc_operand(i, 1), A[l]) >> 23 & 255),
-              b = (int)(mc_value(mc_operand(i, 2), B[l]) >> 23 & 255);
+    const uint32_t x = mc_value(mc_operand(i, 1), A[l]), y = mc_value(mc_operand(i, 2), B[l]);
+    const bool zero = !(x << 1) && !((x ^ y) >> 31);
+    const int a = (int)(x >> 23 & 255), b = (int)(y >> 23 & 255);
     const bool near = a < 255 && a > 24 && a - b < NEAR && b - a < NEAR - 1;
     const bool plain = b > 1 && b < 253 && (zero || near);
     bits |= (uint32_t)!plain << l;
@@ -87,8 +87,8 @@ void mc_run_turn(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   uint64_t *D = mc_row(w, i, 0, 0);
   const bool sine = mc_has(i->machine, MC_W_SIN);
   FOR_LANES(mask) {
-    const double x = turn * (double)value_at(i, 1, A, l);
-    D[l] = ptx_f32_bits((float)(sine ? sin(x) : cos(x)));
+    const double turns = (double)value_at(i, 1, A, l), x = turn * remainder(turns, 1);
+    D[l] = isnan(x) ? 0x7fffffff : ptx_f32_bits((float)(sine ? sin(x) : cos(x)));
   }
   m->approximations += __builtin_popcount(mask);
 }
@@ -114,8 +114,10 @@ void mc_run_hadd2_f32(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask
   (void)m;
   const uint64_t *A = mc_row(w, i, 1, 0), *B = mc_row(w, i, 2, 0);
   uint64_t *D = mc_row(w, i, 0, 0);
-  FOR_LANES(mask)
-  D[l] = ptx_f32_bits((float)(half_at(i, 1, A, l, 0) + half_at(i, 2, B, l, 0)));
+  FOR_LANES(mask) {
+    const double sum = half_at(i, 1, A, l, 0) + half_at(i, 2, B, l, 0);
+    D[l] = isnan(sum) ? 0x7fffffff : ptx_f32_bits((float)sum);
+  }
 }
 
 void mc_run_hmnmx2(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {

@@ -7,6 +7,7 @@
 
 #include "ptx/module/float_format.h"
 #include "ptx/module/multiply.h"
+#include "ptx/module/tensor_sum.h"
 
 Suite *suite_multiply(void);
 
@@ -34,7 +35,15 @@ static void check_products(PtxMultiplyWay way, int rows, bool by_k, bool is_f64)
     for (int row = 0; row < rows; row++)
       for (int k = 0; k < K; k++)
         wanted[col * rows + row] += a[k * rows + row] * b[col * b_col + k * b_k];
-  ptx_multiply_by(way, &(PtxFactors){rows, COLS, K, a, b, b_col, b_k, is_f64}, d);
+  const PtxFactors f = {.rows = rows,
+                        .cols = COLS,
+                        .k = K,
+                        .a = a,
+                        .b = b,
+                        .b_col = b_col,
+                        .b_k = b_k,
+                        .is_f64 = is_f64};
+  ptx_multiply_by(way, &f, d);
   for (int i = 0; i < COLS * rows; i++)
     ck_assert_msg(same(d[i], wanted[i]), "way %d, %d rows: sum %d is %a, not %a", (int)way, rows, i,
                   d[i], wanted[i]);
@@ -47,6 +56,85 @@ START_TEST(test_products_are_the_same_in_every_way) {
       check_products((PtxMultiplyWay)way, 16, by_k, true);
       check_products((PtxMultiplyWay)way, 8, by_k, false);
     }
+}
+END_TEST
+
+// ---- sums as the tensor core forms them ---------------------------------------------------------
+
+// A number that the type has: by its bits, none of them infinite or a NaN.
+static double element(PtxType type, int i) {
+  const uint32_t bits = (uint32_t)i * 2654435761u >> 7;
+  const PtxFormat *format = ptx_format_of(type);
+  const uint64_t kept = bits & ((UINT64_C(1) << format->bits) - 1);
+  const uint64_t size = kept & ((UINT64_C(1) << (format->bits - 1)) - 1);
+  return ptx_float_value(format, size > format->largest ? kept >> 2 : kept);
+}
+
+static void check_sums(const PtxSumRule *rule, PtxType type, int k) {
+  enum { DEEPEST = 32 };
+  double a[DEEPEST * 16], b[COLS * DEEPEST], d[PTX_MULTIPLY_WAYS][COLS * 16];
+  for (int i = 0; i < 16 * k; i++) a[i] = element(type, i);
+  for (int i = 0; i < COLS * k; i++) b[i] = element(type, 7777 + i);
+  const PtxFactors f = {.rows = 16,
+                        .cols = COLS,
+                        .k = k,
+                        .a = a,
+                        .b = b,
+                        .b_col = k,
+                        .b_k = 1,
+                        .rule = rule,
+                        .types = {type, type}};
+  for (int way = 0; way <= (int)ptx_multiply_way(); way++) {
+    for (int i = 0; i < COLS * 16; i++) d[way][i] = (double)(float)number(3 * i) * 0x1p-20;
+    ptx_multiply_as((PtxMultiplyWay)way, &f, d[way]);
+    for (int i = 0; i < COLS * 16; i++)
+      ck_assert_msg(same(d[way][i], d[0][i]), "way %d: sum %d is %a, not %a", way, i, d[way][i],
+                    d[0][i]);
+  }
+}
+
+START_TEST(test_sums_of_tensor_cores_are_the_same_in_every_way) {
+  check_sums(ptx_sum_rule(90, false, PTX_F16, PTX_F16, PTX_F32), PTX_F16, 16);
+  check_sums(ptx_sum_rule(90, false, PTX_F16, PTX_F16, PTX_F16), PTX_F16, 8);
+  check_sums(ptx_sum_rule(90, true, PTX_BF16, PTX_BF16, PTX_F32), PTX_BF16, 16);
+  check_sums(ptx_sum_rule(90, false, PTX_TF32, PTX_TF32, PTX_F32), PTX_TF32, 8);
+  check_sums(ptx_sum_rule(90, true, PTX_E4M3, PTX_E4M3, PTX_F32), PTX_E4M3, 32);
+  check_sums(ptx_sum_rule(90, false, PTX_E5M2, PTX_E5M2, PTX_F32), PTX_E5M2, 32);
+}
+END_TEST
+
+// What is left of 1 and of a second term that is smaller.
+static double left_of(const PtxSumRule *rule, PtxType type, double second) {
+  double a[16 * 16] = {0}, b[16] = {0}, d[16] = {0};
+  a[0] = 1;
+  a[16] = second;
+  b[0] = b[1] = 1;
+  ptx_multiply_as(PTX_MULTIPLY_PLAIN,
+                  &(PtxFactors){.rows = 16,
+                                .cols = 1,
+                                .k = 16,
+                                .a = a,
+                                .b = b,
+                                .b_col = 16,
+                                .b_k = 1,
+                                .rule = rule,
+                                .types = {type, type}},
+                  d);
+  return d[0];
+}
+
+START_TEST(test_terms_are_cut_off_and_not_rounded) {
+  const PtxSumRule *bf16 = ptx_sum_rule(90, true, PTX_BF16, PTX_BF16, PTX_F32),
+                   *e5m2 = ptx_sum_rule(90, true, PTX_E5M2, PTX_E5M2, PTX_F32);
+  ck_assert(left_of(bf16, PTX_BF16, 0x1p-23) == 1 + 0x1p-23);
+  ck_assert(left_of(bf16, PTX_BF16, 0x1.8p-23) == 1 + 0x1p-23);  // the sum is cut off, too
+  ck_assert(left_of(bf16, PTX_BF16, -0x1p-25) == 1 - 0x1p-24);   // 1 - 2^-25, cut off below 1
+  ck_assert(left_of(bf16, PTX_BF16, -0x1.fcp-26) == 1);          // nothing is left of the term
+  ck_assert(left_of(e5m2, PTX_E5M2, 0x1.8p-13) == 1 + 0x1p-13);
+  ck_assert(left_of(e5m2, PTX_E5M2, -0x1p-14) == 1);
+  ck_assert(ptx_sum_rule(80, false, PTX_F16, PTX_F16, PTX_F32) == NULL);
+  ck_assert(ptx_sum_rule(90, false, PTX_S8, PTX_S8, PTX_S32) == NULL);
+  ck_assert(ptx_sum_rule(90, false, PTX_F64, PTX_F64, PTX_F64) == NULL);
 }
 END_TEST
 
@@ -122,6 +210,8 @@ Suite *suite_multiply(void) {
   Suite *suite = suite_create("multiply");
   TCase *tcase = tcase_create("multiply");
   tcase_add_test(tcase, test_products_are_the_same_in_every_way);
+  tcase_add_test(tcase, test_sums_of_tensor_cores_are_the_same_in_every_way);
+  tcase_add_test(tcase, test_terms_are_cut_off_and_not_rounded);
   tcase_add_loop_test(tcase, test_elements_of_every_type, 0, (int)(sizeof types / sizeof *types));
   tcase_add_test(tcase, test_sums_are_rounded_once);
   tcase_add_test(tcase, test_halves_are_rounded_as_ever);

@@ -273,7 +273,12 @@ void ptx_sums_f16_by(PtxMultiplyWay way, const double *sums, int n, uint16_t *ou
 }
 #endif
 
-void ptx_multiply(const PtxFactors *f, double *d) { ptx_multiply_by(ptx_multiply_way(), f, d); }
+void ptx_multiply(const PtxFactors *f, double *d) {
+  if (f->rule && f->k <= PTX_SUM_K && f->rows % ROWS == 0)
+    ptx_multiply_as(ptx_multiply_way(), f, d);
+  else
+    ptx_multiply_by(ptx_multiply_way(), f, d);
+}
 
 void ptx_elements(PtxType type, const unsigned char *bytes, int n, double *out) {
   ptx_elements_by(ptx_multiply_way(), type, bytes, n, out);

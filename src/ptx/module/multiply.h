@@ -9,13 +9,16 @@
 
 #include "ptx/module/ptx_isa.h"
 
-enum { PTX_ROWS_AT_ONCE = 16 };
+enum { PTX_ROWS_AT_ONCE = 16, PTX_SUM_K = 64 };
 
 typedef struct PtxFactors {
   int rows, cols, k;
   const double *a, *b;
   int b_col, b_k;  // from an element of B to the same one of the next column, and of the next k
   bool is_f64;     // products are rounded, and sums by themselves
+  // How sums are formed (tensor_sum.h), and the types of A and B; NULL: exactly, rounded once.
+  const struct PtxSumRule *rule;
+  PtxType types[2];
 } PtxFactors;
 
 static inline uint32_t ptx_sum_f32(double sum) {
@@ -36,6 +39,8 @@ typedef enum PtxMultiplyWay {
 PtxMultiplyWay ptx_multiply_way(void);
 
 void ptx_multiply(const PtxFactors *f, double *d);
+// By the rule, which is there: tensor_sum.c.
+void ptx_multiply_as(PtxMultiplyWay way, const PtxFactors *f, double *d);
 // The elements of a matrix as the tensor core takes them (ptx_type_value()), one after the other:
 // of 4 bits two in a byte, of 6 bits each in a byte of its own, whose upper two bits are not looked
 // at.

@@ -93,33 +93,45 @@ static uint32_t logic(const PtxInst *i, uint32_t a, uint32_t b) {
   }
 }
 
-static uint32_t compare(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask, PtxType type) {
+// Lanes for which it holds, without what .and and the like ask besides. Of a pair of halves: one of
+// them, from bit `half` on.
+static uint32_t compare(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask, PtxType type,
+                        int half) {
   const uint64_t *A = ptx_lanes(m, w, &i->groups[1], 0), *B = ptx_lanes(m, w, &i->groups[2], 0);
   const unsigned orders = accepted(i->form.compare);
   uint32_t holds = 0;
-  FOR_LANES(mask) holds |= (orders >> order_of(i, type, A[l], B[l]) & 1) << l;
+  FOR_LANES(mask) holds |= (orders >> order_of(i, type, A[l] >> half, B[l] >> half) & 1) << l;
   return holds;
 }
 
-void run_setp(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
-  const uint32_t holds = compare(m, w, i, mask, i->form.types[0]);
-  const uint32_t other = i->n_groups > 3 ? ptx_pred(m, w, &i->groups[3]) : 0;
-  const uint32_t yes = logic(i, holds, other), no = logic(i, ~holds, other);
-  ptx_put_pred(m, w, &i->groups[0], mask, yes);
-  ptx_put_pred(m, w, &i->pair, mask, no);
+static bool is_pair(PtxType type) { return ptx_types[type].class == 'X'; }
+
+static uint32_t with_other(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t holds) {
+  return logic(i, holds, i->n_groups > 3 ? ptx_pred(m, w, &i->groups[3]) : 0);
 }
 
+// The second predicate is the opposite of the first; of a pair of halves it is the upper one's.
+void run_setp(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  const PtxType type = i->form.types[0];
+  const uint32_t holds = compare(m, w, i, mask, type, 0),
+                 second = is_pair(type) ? compare(m, w, i, mask, type, 16) : ~holds;
+  const uint32_t first = with_other(m, w, i, holds), other = with_other(m, w, i, second);
+  ptx_put_pred(m, w, &i->groups[0], mask, first);
+  ptx_put_pred(m, w, &i->pair, mask, other);
+}
+
+// A float of one, or all bits, where it holds; of a pair of halves in each half.
 void run_set(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   const PtxType source = i->form.types[i->form.n_types > 1 ? 1 : 0];
-  const uint32_t holds = compare(m, w, i, mask, source);
-  const uint32_t other = i->n_groups > 3 ? ptx_pred(m, w, &i->groups[3]) : 0;
-  const uint32_t yes = logic(i, holds, other);
-  const PtxTypeRow *to = &ptx_types[i->form.types[0]];
   const PtxFormat *format = ptx_format_of(i->form.types[0]);
-  const uint64_t one = format ? ptx_float_round(format, 1, PTX_ROUND_NEAREST, false)
-                              : ptx_cut(~UINT64_C(0), to->bits);
+  const int bits = is_pair(source) ? 16 : ptx_types[i->form.types[0]].bits;
+  const uint64_t one =
+      format ? ptx_float_round(format, 1, PTX_ROUND_NEAREST, false) : ptx_cut(~UINT64_C(0), bits);
+  const uint32_t low = with_other(m, w, i, compare(m, w, i, mask, source, 0));
+  const uint32_t high =
+      is_pair(source) ? with_other(m, w, i, compare(m, w, i, mask, source, 16)) : 0;
   uint64_t *D = ptx_lanes(m, w, &i->groups[0], 0);
-  FOR_LANES(mask) D[l] = yes >> l & 1 ? one : 0;
+  FOR_LANES(mask) D[l] = (low >> l & 1 ? one : 0) | (high >> l & 1 ? one << 16 : 0);
 }
 
 void run_selp(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
@@ -260,12 +272,33 @@ static bool stays_float(const PtxInst *i) {
   return i->form.round >= PTX_MOD_rni && i->form.round <= PTX_MOD_rpi;
 }
 
+// The bits of a NaN, where they go on: most conversions make one NaN of all. Measured on an H200.
+static bool keep_nan(PtxType from, PtxType to, PtxModifier round, uint64_t bits, uint64_t *out) {
+  const uint64_t quiet = UINT64_C(1) << 51;
+  if (from == PTX_F64 && to == PTX_F64)
+    *out = bits | quiet;
+  else if (from == PTX_F32 && to == PTX_F64)
+    *out = (bits & 0x80000000) << 32 | UINT64_C(0x7ff) << 52 | (bits & 0x7fffff) << 29 | quiet;
+  else if (from == PTX_F64 && to == PTX_F32)
+    *out = (bits >> 32 & 0x80000000) | 0x7fc00000 | (bits >> 29 & 0x3fffff);
+  else if (from == PTX_BF16 && to == PTX_F32)
+    *out = bits << 16;
+  else if (from == PTX_F32 && to == PTX_TF32 && round == PTX_MOD_rna)
+    *out = bits & 0xffffe000;  // a NaN whose upper bits are 0 becomes infinity
+  else
+    return false;
+  return true;
+}
+
 static uint64_t convert(const PtxInst *i, uint64_t bits) {
   const PtxType to = i->form.types[0], from = i->form.types[1];
   const PtxTypeRow *to_row = &ptx_types[to], *from_row = &ptx_types[from];
+  uint64_t kept;
   if (!ptx_format_of(from) && !ptx_format_of(to))
     return clamp_whole(bits, from_row, to_row, ptx_has(i, PTX_MOD_sat));
   long double value = exact_of(from, bits);
+  if (isnan(value) && !ptx_has(i, PTX_MOD_sat) && keep_nan(from, to, i->form.round, bits, &kept))
+    return kept;
   if (ptx_has(i, PTX_MOD_ftz) && from == PTX_F32 && fabsl(value) < 0x1p-126L)
     value = copysignl(0, value);
   if (!ptx_format_of(to)) return whole_of(value, from_row, to_row, ptx_rounding(i->form.round));
@@ -330,7 +363,10 @@ void run_cvt(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
     FOR_LANES(mask) D[l] = convert_halves(i, A[l]);
   } else if (i->form.types[0] == PTX_F32 && i->form.types[1] == PTX_F16 &&
              !ptx_has(i, PTX_MOD_ftz) && !ptx_has(i, PTX_MOD_sat)) {
-    FOR_LANES(mask) D[l] = ptx_f32_bits(ptx_f16_value((uint16_t)A[l]));
+    FOR_LANES(mask) {
+      const float value = ptx_f16_value((uint16_t)A[l]);
+      D[l] = isnan(value) ? ptx_formats[PTX_FORMAT_F32].nan : ptx_f32_bits(value);
+    }
   } else {
     FOR_LANES(mask) D[l] = widen(m, w, i, convert(i, A[l]));
   }

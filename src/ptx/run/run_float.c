@@ -114,6 +114,23 @@ SIGNED_EXTREME(double, minmax_f64, extreme_f64, fabs)
 VALUE(float, value_f32, f, minmax_f32)
 VALUE(double, value_f64, , minmax_f64)
 
+// sin and cos of f32: the hardware's takes turns, which the operand is multiplied to in f32 first.
+static float turn(bool sine, float x) {
+  const float per_radian = 0.15915494F;
+  fesetround(FE_TOWARDZERO);
+  const volatile float factor = x, turns = factor * per_radian;
+  fesetround(FE_TONEAREST);
+  const double angle = 6.283185307179586 * remainder((double)turns, 1);
+  return (float)(sine ? sin(angle) : cos(angle));
+}
+
+// div.approx multiplies by a reciprocal, which for divisors from 2^126 on is flushed to zero. (PTX
+// ISA, div.)
+static float divide_roughly(float x, float y) {
+  const float factor = fabsf(y) > 0x1p126F ? copysignf(0, y) : 1 / y;
+  return factor == 0 ? x * factor : x / y;
+}
+
 static int mode_of(PtxModifier round) {
   switch (round) {
     case PTX_MOD_rz:
@@ -137,7 +154,9 @@ static uint64_t lane_f32(const PtxInst *i, FloatOp op, uint64_t a, uint64_t b, u
   if (ftz) x = flush(x), y = flush(y), z = flush(z);
   const int mode = mode_of(i->form.round);
   if (mode != FE_TONEAREST) fesetround(mode);
-  volatile float result = value_f32(i, op, x, y, z);
+  volatile float result = op == SIN || op == COS                    ? turn(op == SIN, x)
+                          : op == DIV && ptx_has(i, PTX_MOD_approx) ? divide_roughly(x, y)
+                                                                    : value_f32(i, op, x, y, z);
   if (mode != FE_TONEAREST) fesetround(FE_TONEAREST);
   float kept = result;
   if ((op == MIN || op == MAX) && facts[op].n == 3 && i->n_groups > 3)
@@ -145,8 +164,8 @@ static uint64_t lane_f32(const PtxInst *i, FloatOp op, uint64_t a, uint64_t b, u
   if (ftz) kept = flush(kept);
   if (ptx_has(i, PTX_MOD_sat)) kept = kept > 0 ? (kept < 1 ? kept : 1) : 0;
   if (ptx_has(i, PTX_MOD_relu) && !(kept > 0) && !isnan(kept)) kept = 0;
-  // The hardware's NaN is one; a sign is only moved by abs, neg and copysign.
-  if (isnan(kept) && op != ABS && op != NEG && op != COPYSIGN) return 0x7fffffff;
+  // The hardware's NaN is one, of abs and neg too, which are sums; copysign moves bits.
+  if (isnan(kept) && op != COPYSIGN) return 0x7fffffff;
   return ptx_f32_bits(kept);
 }
 
@@ -154,10 +173,28 @@ static double flush_f64(double value) {
   return fpclassify(value) == FP_SUBNORMAL ? copysign(0, value) : value;
 }
 
+// The NaN of an operand goes on with its sign and bits, made quiet: the second one's first. (On an
+// H200; the sign of what abs and neg are given stays, too.)
+static bool nan_f64(FloatOp op, uint64_t a, uint64_t b, uint64_t c, uint64_t *out) {
+  const uint64_t given[] = {b, a, c};
+  const bool sums = op == ADD || op == SUB || op == MUL || op == FMA;
+  const int first = facts[op].n > 1 ? 0 : 1, behind = op == FMA ? 3 : 2;
+  if (!sums && op != ABS && op != NEG && op != MIN && op != MAX) return false;
+  if ((op == MIN || op == MAX) && !(isnan(ptx_f64(a)) && isnan(ptx_f64(b)))) return false;
+  for (int n = first; n < behind; n++) {
+    if (!isnan(ptx_f64(given[n]))) continue;
+    *out = given[n] | UINT64_C(1) << 51;
+    return true;
+  }
+  return false;
+}
+
 // .ftz stands behind .approx alone.
 static uint64_t lane_f64(const PtxInst *i, FloatOp op, uint64_t a, uint64_t b, uint64_t c) {
   const int mode = mode_of(i->form.round);
   const bool ftz = ptx_has(i, PTX_MOD_ftz);
+  uint64_t kept;
+  if (nan_f64(op, a, b, c, &kept)) return kept;
   const double x = ftz ? flush_f64(ptx_f64(a)) : ptx_f64(a);
   if (mode != FE_TONEAREST) fesetround(mode);
   volatile double result = value_f64(i, op, x, ptx_f64(b), ptx_f64(c));
@@ -186,8 +223,10 @@ static uint64_t flush_half(const PtxFormat *format, uint64_t a) {
 static uint64_t lane_half(const PtxInst *i, FloatOp op, const PtxFormat *format, uint64_t a,
                           uint64_t b, uint64_t c) {
   if (ptx_has(i, PTX_MOD_ftz)) a = flush_half(format, a);
-  if (op == NEG) return a ^ 0x8000;
-  if (op == ABS) return a & 0x7fff;
+  if (op == NEG || op == ABS) {
+    if (isnan(ptx_float_value(format, a))) return format->nan;
+    return op == NEG ? a ^ 0x8000 : a & 0x7fff;
+  }
   double x = ptx_float_value(format, a), y = ptx_float_value(format, b),
          z = ptx_float_value(format, c);
   if (ptx_has(i, PTX_MOD_ftz)) {
@@ -284,7 +323,7 @@ static bool is_kind(const PtxInst *i, double value, bool subnormal) {
   if (ptx_has(i, PTX_MOD_number)) return !isnan(value);
   if (ptx_has(i, PTX_MOD_notanumber)) return isnan(value);
   if (ptx_has(i, PTX_MOD_subnormal)) return subnormal;
-  return isfinite(value) && value != 0 && !subnormal;
+  return isfinite(value) && !subnormal;  // zero counts as normal
 }
 
 void run_testp(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {

@@ -131,6 +131,16 @@ static uint32_t u24(uint32_t a) { return a & 0xffffff; }
 static int32_t s24(uint32_t a) { return (int32_t)(a << 8) >> 8; }
 BINARY(mul24_u32, uint32_t, uint32_t, u24(a) * u24(b))
 BINARY(mul24_s32, uint32_t, uint32_t, (int64_t)s24(a) * s24(b))
+// The upper 32 of 48 bits.
+BINARY(mul24_hi_u32, uint32_t, uint32_t, ((uint64_t)u24(a) * u24(b)) >> 16)
+BINARY(mul24_hi_s32, uint32_t, uint32_t, ((int64_t)s24(a) * s24(b)) >> 16)
+TERNARY(mad24_hi_u32, uint32_t, uint32_t, uint32_t,
+        (uint32_t)(((uint64_t)u24(a) * u24(b)) >> 16) + c)
+TERNARY(mad24_hi_s32, uint32_t, uint32_t, uint32_t,
+        (uint32_t)(((int64_t)s24(a) * s24(b)) >> 16) + c)
+TERNARY(mad24_hi_sat_s32, uint32_t, int32_t, uint32_t,
+        saturate((((int64_t)s24(a) * s24(b)) >> 16) + c))
+TERNARY(mad_hi_sat_s32, int32_t, int32_t, uint32_t, saturate((((int64_t)a * b) >> 32) + c))
 TERNARY(mad24_u32, uint32_t, uint32_t, uint32_t, u24(a) * u24(b) + c)
 TERNARY(mad24_s32, uint32_t, uint32_t, uint32_t, (uint32_t)((int64_t)s24(a) * s24(b)) + c)
 TERNARY(sad_u32, uint32_t, uint32_t, uint32_t, c + (a > b ? a - b : b - a))
@@ -161,6 +171,23 @@ EXTREMES(64, uint64_t, int64_t)
 static int32_t at_least_0(int32_t a) { return a < 0 ? 0 : a; }
 BINARY(min_relu_s32, int32_t, uint32_t, at_least_0(a < b ? a : b))
 BINARY(max_relu_s32, int32_t, uint32_t, at_least_0(a > b ? a : b))
+
+// Two numbers of 16 bits each; .relu keeps both at 0 or above.
+typedef int32_t Pick(int32_t a, int32_t b);
+static int32_t smaller(int32_t a, int32_t b) { return a < b ? a : b; }
+static int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
+static uint32_t pick_halves(const PtxInst *i, Pick *pick, uint32_t a, uint32_t b) {
+  const bool is_signed = i->form.types[0] == PTX_S16X2, relu = ptx_has(i, PTX_MOD_relu);
+  uint32_t out = 0;
+  for (int at = 0; at < 32; at += 16) {
+    const uint32_t x = a >> at & 0xffff, y = b >> at & 0xffff;
+    const int32_t picked = is_signed ? pick((int16_t)x, (int16_t)y) : pick((int32_t)x, (int32_t)y);
+    out |= ((uint32_t)(relu && picked < 0 ? 0 : picked) & 0xffff) << at;
+  }
+  return out;
+}
+BINARY(min_16x2, uint32_t, uint32_t, pick_halves(i, smaller, a, b))
+BINARY(max_16x2, uint32_t, uint32_t, pick_halves(i, larger, a, b))
 
 // ---- bits ---------------------------------------------------------------------------------------
 

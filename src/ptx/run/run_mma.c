@@ -1,8 +1,9 @@
 // mma.sync: registers of 32 lanes → matrices → product → registers. (PTX ISA, 9.7.14.5, of a sparse
 // A 9.7.14.6.)
 //
-// Products are exact and summed in f64, then rounded once to the type of D: the tensor
-// core sums in an order and width of its own, so the last bits may differ; whole numbers agree.
+// Products are exact. On sm_90 they are summed as its tensor core does (tensor_sum.h); for other
+// GPUs, and for a sparse A, in f64, then rounded once to the type of D: there the last bits may
+// differ; whole numbers agree.
 // Scale factors are multiplied to the elements first, which is exact in f64, too. A sparse A lies
 // in registers as a dense one of half its K.
 #include "ptx/run/mma.h"
@@ -12,6 +13,7 @@
 #include "base/str.h"
 #include "ptx/module/float_format.h"
 #include "ptx/module/multiply.h"
+#include "ptx/module/tensor_sum.h"
 #include "ptx/run/run.h"
 
 static bool shape_of(const PtxForm *form, Atom *atom) {
@@ -191,7 +193,21 @@ void run_mma(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   if (plan->sparse.is_sparse && !ptx_sparse_spread(m, w, i, &plan->sparse, a, spread)) return;
   if (plan->scales[0].n) scale(m, w, i, &plan->scales[0], plan->k, 1, plan->m, dense);
   if (plan->scales[1].n) scale(m, w, i, &plan->scales[1], plan->k, plan->k, 1, b);
-  ptx_multiply(&(PtxFactors){plan->m, plan->n, plan->k, dense, b, plan->k, 1, is_f64}, c);
+  const PtxSumRule *rule =
+      plan->sparse.is_sparse || plan->scales[0].n
+          ? NULL
+          : ptx_sum_rule(m->module->cc, false, plan->a.type, plan->b.type, plan->d.type);
+  ptx_multiply(&(PtxFactors){plan->m,
+                             plan->n,
+                             plan->k,
+                             dense,
+                             b,
+                             plan->k,
+                             1,
+                             is_f64,
+                             rule,
+                             {plan->a.type, plan->b.type}},
+               c);
   ptx_side_write(m, w, i, &i->groups[0], &plan->d, c);
-  if (plan->d.type != PTX_S32) m->approximations += PTX_LANES;
+  if (plan->d.type != PTX_S32 && !rule) m->approximations += PTX_LANES;
 }

@@ -96,10 +96,13 @@ static const char *check_cvt(const PtxInst *i) {
   return !packs && i->n_groups > 2 ? "cvt of this form is not run here" : NULL;
 }
 
+static bool is_pair_of_halves(PtxType type) { return type == PTX_F16X2 || type == PTX_BF16X2; }
+
 static const char *check_types(const PtxInst *i, int n) {
   for (int t = 0; t < n && t < i->form.n_types; t++) {
     const PtxTypeRow *row = &ptx_types[i->form.types[t]];
-    if (row->bits < 8 || row->bits > 64 || row->class == 'X')
+    if (row->bits < 8 || row->bits > 64 ||
+        (row->class == 'X' && !is_pair_of_halves(i->form.types[t])))
       return "a comparison of this type is not run here";
   }
   return NULL;
@@ -108,7 +111,12 @@ static const char *check_setp(const PtxInst *i) {
   return i->form.compare ? check_types(i, 1) : "setp takes a comparison";
 }
 static const char *check_set(const PtxInst *i) {
-  return i->form.compare ? check_types(i, 2) : "set takes a comparison";
+  if (!i->form.compare) return "set takes a comparison";
+  const PtxType to = i->form.types[0];
+  const bool wide = to == PTX_U32 || to == PTX_S32 || to == PTX_B32 || is_pair_of_halves(to);
+  if (i->form.n_types > 1 && is_pair_of_halves(i->form.types[1]) && !wide)
+    return "set of two halves gives two halves or 32 bits";
+  return check_types(i, 2);
 }
 
 // [to], [from], 4, 8 or 16 as a number of the text, and perhaps the number of them that are read,

@@ -255,7 +255,10 @@ static void multiply(PtxAsked *q, PtxTmem *tmem, int cta) {
     take_sums(q, tmem, rows);
     for (int e = 0; p->sign < 0 && e < p->k * rows; e++) q->a[e] = -q->a[e];
     const double *b = p->factors ? q->scaled_b : q->b;
-    ptx_multiply(&(PtxFactors){rows, p->n, p->k, q->a, b, p->k, 1, false}, q->d);
+    ptx_multiply(
+        &(PtxFactors){
+            .rows = rows, .cols = p->n, .k = p->k, .a = q->a, .b = b, .b_col = p->k, .b_k = 1},
+        q->d);
   }
   put_sums(q, tmem, rows, cta);
 }

@@ -12,6 +12,7 @@
 #include "order/order_words.h"
 #include "ptx/module/float_format.h"
 #include "ptx/module/multiply.h"
+#include "ptx/module/tensor_sum.h"
 #include "ptx/run/mma.h"
 #include "ptx/run/run_access.h"
 #include "ptx/run/run_orders.h"
@@ -310,7 +311,20 @@ void run_wgmma(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   const double sign = plan->a_sign * plan->b_sign;
   for (int e = 0; sign < 0 && e < plan->k * PTX_WGMMA_ROWS; e++) a[e] = -a[e];
   const PtxTileSteps steps = ptx_tile_steps(&tile);
-  ptx_multiply(&(PtxFactors){PTX_WGMMA_ROWS, plan->n, plan->k, a, b, steps.row, steps.k, false}, d);
+  const PtxSumRule *rule = plan->sparse.is_sparse ? NULL
+                                                  : ptx_sum_rule(m->module->cc, true, plan->type[0],
+                                                                 plan->type[1], plan->d.type);
+  ptx_multiply(&(PtxFactors){PTX_WGMMA_ROWS,
+                             plan->n,
+                             plan->k,
+                             a,
+                             b,
+                             steps.row,
+                             steps.k,
+                             false,
+                             rule,
+                             {plan->type[0], plan->type[1]}},
+               d);
   ptx_side_write(m, w, i, &i->groups[0], &plan->d, d);
   if (plan->a_in_registers) take_off(m, w, &i->groups[1], PTX_FLIGHT_A);
   take_off(m, w, &i->groups[0], PTX_FLIGHT_D);
@@ -318,7 +332,7 @@ void run_wgmma(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
     const PtxArg arg = m->module->args[i->groups[0].at + r];
     if (arg >= 0) w->frame_taint[arg] = ~0u;
   }
-  if (plan->d.type != PTX_S32) m->approximations += PTX_LANES;
+  if (plan->d.type != PTX_S32 && !rule) m->approximations += PTX_LANES;
 }
 
 // ---- groups -------------------------------------------------------------------------------------

@@ -112,13 +112,15 @@ void run_bulk_commit(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask)
 }
 
 // wait_group n leaves the last n groups. With .read or without it, what they read has been read.
+void ptx_await_sends(PtxMachine *m, PtxWarp *w, uint32_t mask, const uint64_t *left) {
+  ptx_orders_groups(m, w, PTX_ORDERS_SENDS, (uint32_t)left[__builtin_ctz(mask)]);
+  FOR_LANES(mask)
+  order_groups_wait_at(&w->groups->sends[l], &w->groups->sent[l], (uint32_t)left[l],
+                       w->clock[w->index]);
+}
+
 void run_bulk_wait(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
-  ptx_orders_groups(m, w, PTX_ORDERS_SENDS,
-                    (uint32_t)ptx_lanes(m, w, &i->groups[0], 0)[__builtin_ctz(mask)]);
-  FOR_LANES(mask) {
-    const uint32_t left = (uint32_t)ptx_lanes(m, w, &i->groups[0], 0)[l];
-    order_groups_wait_at(&w->groups->sends[l], &w->groups->sent[l], left, w->clock[w->index]);
-  }
+  ptx_await_sends(m, w, mask, ptx_lanes(m, w, &i->groups[0], 0));
 }
 
 void ptx_check_sent(PtxMachine *m, PtxWarp *w, uint32_t mask) {

@@ -3,6 +3,7 @@
 // cp.async is carried out at once, and its bytes are marked as on their way until the thread that
 // issued it has waited for its group: a thread that touches them before is told.
 #include "ptx/run/run_access.h"
+#include "ptx/run/run_sync.h"
 
 void run_cp_async(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   const PtxGroup *to = &i->groups[0], *from = &i->groups[1];
@@ -56,15 +57,16 @@ void ptx_land_copies(PtxWarp *w, uint32_t lane) {
   wait_for_copies(w, lane, 0);
 }
 
+void ptx_await_copies(PtxWarp *w, uint32_t mask, const uint64_t *left) {
+  FOR_LANES(mask) wait_for_copies(w, l, (uint32_t)left[l]);
+}
+
 // wait_group n leaves the last n groups; wait_all closes the open group first.
 void run_cp_async_wait(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
-  const bool all = ptx_has(i, PTX_MOD_wait_all);
-  FOR_LANES(mask) {
-    if (all)
-      ptx_land_copies(w, l);
-    else
-      wait_for_copies(w, l, (uint32_t)ptx_lanes(m, w, &i->groups[0], 0)[l]);
-  }
+  if (!ptx_has(i, PTX_MOD_wait_all))
+    ptx_await_copies(w, mask, ptx_lanes(m, w, &i->groups[0], 0));
+  else
+    FOR_LANES(mask) ptx_land_copies(w, l);
 }
 
 // ---- matrices -----------------------------------------------------------------------------------

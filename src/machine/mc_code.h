@@ -99,12 +99,6 @@ typedef struct McFixed {
 
 enum { MC_BANKS = 8 };
 
-// A bit for each scoreboard that commits of cp.async release, and commits of bulk copies to
-// elsewhere (mc_boards.h).
-typedef struct McBoards {
-  unsigned copies, sends;
-} McBoards;
-
 typedef struct McCode {
   int n_fixed;
   const McFixed *fixed;
@@ -115,7 +109,6 @@ typedef struct McCode {
   int parameters;  // where they begin in bank 0
   int sm;
   int stack_bytes;  // of a thread
-  McBoards boards;
 } McCode;
 
 // ---- mc_plan.c ----------------------------------------------------------------------------------

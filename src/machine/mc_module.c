@@ -396,7 +396,7 @@ static void finish(Builder *b, PtxModule *module, const McListing *lines) {
                    .parameters = b->kernel->parameters_at,
                    .sm = b->cubin->sm,
                    .stack_bytes = b->kernel->stack_bytes};
-  code->boards = mc_boards(module->code, b->n);
+  mc_boards(module->code, b->n);
   give_banks(b, module, code);
   module->machine = code;
   module->begin = mc_begin;

@@ -5,13 +5,6 @@
 
 enum { LISTED_AT = 32 };
 
-static void wait_for(PtxMachine *m, PtxWarp *w, uint32_t mask, unsigned boards,
-                     const uint64_t *left) {
-  const uint8_t awaits = mc_boards_awaited(&m->module->machine->boards, boards);
-  if (awaits & PTX_AWAITS_COPIES) ptx_await_copies(w, mask, left);
-  if (awaits & PTX_AWAITS_SENDS) ptx_await_sends(m, w, mask, left);
-}
-
 // DEPBAR.LE SB0, n, {2,1}: n of the groups that release scoreboard 0 may be open, and none of those
 // that release the listed ones; gsb0: of products.
 void mc_run_wait_groups(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
@@ -23,9 +16,10 @@ void mc_run_wait_groups(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t ma
     return;
   }
   if (mc_operand(i, 2)->present)
-    wait_for(m, w, mask, (unsigned)(i->machine->low >> LISTED_AT) & MC_BOARDS_ALL, none);
+    ptx_await_boards(m, w, mask, (unsigned)(i->machine->low >> LISTED_AT) & MC_BOARDS_ALL, none);
   const unsigned number = (unsigned)(board[strcspn(board, "0123456789")] - '0');
-  if (number < MC_BOARDS) wait_for(m, w, mask, 1u << number, ptx_lanes(m, w, &i->groups[1], 0));
+  if (number < MC_BOARDS)
+    ptx_await_boards(m, w, mask, 1u << number, ptx_lanes(m, w, &i->groups[1], 0));
 }
 
 void mc_run_meet_group(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {

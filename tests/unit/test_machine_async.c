@@ -128,6 +128,12 @@ static const struct {
     {SEND "DEPBAR.LE SB3, 0x0;EXIT;", -1},
     {SEND "DEPBAR.LE SB3, 0x1;EXIT;", PTX_FINDING_MISSING_WAIT},
     {SEND "DEPBAR.LE SB0, 0x0;EXIT;", PTX_FINDING_MISSING_WAIT},
+    // Two groups with a scoreboard each: the second one's wait is for the first, too.
+    {SEND "UBLKCP.G.S [UR6], [UR4], UR5;UTMACMDFLUSH{r2};EXIT{w8};", PTX_FINDING_MISSING_WAIT},
+    {SEND "UBLKCP.G.S [UR6], [UR4], UR5;UTMACMDFLUSH{r2};EXIT{w4};", -1},
+    {SEND "UBLKCP.G.S [UR6], [UR4], UR5;UTMACMDFLUSH{r2};DEPBAR.LE SB2, 0x0;EXIT;", -1},
+    {SEND "UBLKCP.G.S [UR6], [UR4], UR5;UTMACMDFLUSH{r2};DEPBAR.LE SB3, 0x0;EXIT;",
+     PTX_FINDING_MISSING_WAIT},
     // What is sent is written again.
     {SEND "STS [UR4], R0;EXIT{w8};", PTX_FINDING_MISSING_WAIT},
     {SEND "STS [UR4], R0{w8};EXIT;", -1},

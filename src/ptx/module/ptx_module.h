@@ -51,12 +51,6 @@ typedef struct PtxGroup {
   int64_t offset;  // of an address
 } PtxGroup;
 
-// Groups of asynchronous copies.
-typedef enum PtxAwaits {
-  PTX_AWAITS_COPIES = 1,  // cp.async
-  PTX_AWAITS_SENDS = 2,   // bulk copies to elsewhere
-} PtxAwaits;
-
 typedef struct PtxInst {
   PtxRun *run;  // never NULL
   const PtxOpcode *row;
@@ -69,14 +63,16 @@ typedef struct PtxInst {
   bool guard_not;
   int target;  // instruction a branch goes to, function that is called, −1; brx: first of `targets`
   int n_targets;
-  int call;        // index of PtxModule.calls
-  int rejoin;      // of a branch: the instruction where its ways meet again, −1 when they do not
-  int access;      // index among the accesses to shared memory that can be counted, −1
-  int line;        // in the PTX text
-  int loc;         // index of PtxModule.locs, −1 when there is none
-  bool first;      // of its basic block
-  bool plain;      // a float instruction without any modifier but .rn
-  uint8_t awaits;  // of machine code: PtxAwaits that its control word waits for, before anything
+  int call;    // index of PtxModule.calls
+  int rejoin;  // of a branch: the instruction where its ways meet again, −1 when they do not
+  int access;  // index among the accesses to shared memory that can be counted, −1
+  int line;    // in the PTX text
+  int loc;     // index of PtxModule.locs, −1 when there is none
+  bool first;  // of its basic block
+  bool plain;  // a float instruction without any modifier but .rn
+  // Of machine code: scoreboards with groups of copies, a bit each. A commit's group releases
+  // `boards`; any instruction waits for `awaits` before it does anything.
+  uint8_t boards, awaits;
   const struct PtxMma *mma;  // of an mma
   const struct PtxWgmma *wgmma;
   const struct McStep *machine;  // of machine code: its operands (machine/mc_code.h)

@@ -139,13 +139,6 @@ static void end_control(PtxWarp *w) {
 
 // ---- running ------------------------------------------------------------------------------------
 
-// All groups of the running lanes are over.
-static void await_groups(PtxMachine *m, PtxWarp *w, unsigned awaits) {
-  static const uint64_t none[PTX_LANES] = {0};
-  if (awaits & PTX_AWAITS_COPIES) ptx_await_copies(w, w->mask, none);
-  if (awaits & PTX_AWAITS_SENDS) ptx_await_sends(m, w, w->mask, none);
-}
-
 static void carry_out(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   if (w->flies) ptx_check_flight(m, w, i, mask);
   i->run(m, w, i, mask);
@@ -160,10 +153,12 @@ static void carry_out_unsure(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32
   if (!w->again) ptx_unknown_after(m, w, i, mask);
 }
 
+static const uint64_t none_left[PTX_LANES];
+
 static void step(PtxMachine *m, PtxWarp *w) {
   const PtxInst *i = &m->module->code[w->pc];
   if (w->control) end_control(w);
-  if (i->awaits) await_groups(m, w, i->awaits);
+  if (i->awaits) ptx_await_boards(m, w, w->mask, i->awaits, none_left);
   uint32_t mask = w->mask;
   if (i->guard != PTX_PRED_TRUE)
     mask &= i->guard_not ? ~w->frame_preds[i->guard] : w->frame_preds[i->guard];

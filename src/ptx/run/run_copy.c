@@ -42,11 +42,14 @@ void run_cp_async(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
 }
 
 void run_cp_async_commit(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
-  (void)m, (void)i;
-  FOR_LANES(mask) w->groups->copies[l].closed++;
+  (void)m;
+  FOR_LANES(mask) {
+    OrderGroups *groups = &w->groups->copies[l];
+    w->groups->copy_boards[l][groups->closed++ % ORDER_GROUPS_KEPT] = i->boards;
+  }
 }
 
-static void wait_for_copies(PtxWarp *w, uint32_t lane, uint32_t left) {
+void ptx_wait_for_copies(PtxWarp *w, uint32_t lane, uint32_t left) {
   order_groups_wait_at(&w->groups->copies[lane], &w->groups->copied[lane], left,
                        w->clock[w->index]);
 }
@@ -54,19 +57,18 @@ static void wait_for_copies(PtxWarp *w, uint32_t lane, uint32_t left) {
 // The copies so far have landed when the mbarrier learns of it.
 void ptx_land_copies(PtxWarp *w, uint32_t lane) {
   w->groups->copies[lane].closed++;
-  wait_for_copies(w, lane, 0);
-}
-
-void ptx_await_copies(PtxWarp *w, uint32_t mask, const uint64_t *left) {
-  FOR_LANES(mask) wait_for_copies(w, l, (uint32_t)left[l]);
+  ptx_wait_for_copies(w, lane, 0);
 }
 
 // wait_group n leaves the last n groups; wait_all closes the open group first.
 void run_cp_async_wait(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
-  if (!ptx_has(i, PTX_MOD_wait_all))
-    ptx_await_copies(w, mask, ptx_lanes(m, w, &i->groups[0], 0));
-  else
-    FOR_LANES(mask) ptx_land_copies(w, l);
+  const bool all = ptx_has(i, PTX_MOD_wait_all);
+  FOR_LANES(mask) {
+    if (all)
+      ptx_land_copies(w, l);
+    else
+      ptx_wait_for_copies(w, l, (uint32_t)ptx_lanes(m, w, &i->groups[0], 0)[l]);
+  }
 }
 
 // ---- matrices -----------------------------------------------------------------------------------

@@ -8,7 +8,7 @@
 #include "banks/layouts/tma_map.h"
 #include "base/str.h"
 #include "machine_case.h"
-#include "ptx/run/machine.h"
+#include "ptx/run/run.h"
 
 Suite *suite_machine_async(void);
 
@@ -300,6 +300,19 @@ START_TEST(a_box_comes_by_its_map_to_the_blocks_of_its_mask) {
 }
 END_TEST
 
+// Each lane has written a word of its own; the box's pieces have one history behind them.
+START_TEST(a_box_has_one_history_whatever_was_there) {
+  const char *code = FETCH
+      "@P0 UTMALDG.2D [UR12], [UR10];MOV R9, RZ;SYNCS.PHASECHK.TRANS64.TRYWAIT P1, [UR6], R9;"
+      "@!P1 BRA `(.L_x_0){<1};EXIT;";
+  const Run r = run(&(Given){code, 1, "shape=16x64,box=8x1,type=u32", false});
+  ck_assert_msg(!r.finding, "%s", said(&r));
+  const uint32_t *history = r.machine->histories.of + 0x1000 / PTX_PIECE;
+  ck_assert_uint_eq(history[1], history[0]);
+  ck_assert_int_eq(r.machine->histories.history[history[0]].pieces, 2);
+}
+END_TEST
+
 #define PUT                                                                               \
   "S2R R2, SR_TID.X;IMAD.SHL R3, R2, 0x4, RZ;STS [R3+0x1000], R2;FENCE.VIEW.ASYNC.S;NOP;" \
   "ISETP.EQ.AND P0, PT, R2, RZ, PT;" MAP_AND_PLACE CORNER(13, 14, 15, 16, 17) "WARPSYNC.ALL;"
@@ -392,6 +405,7 @@ Suite *suite_machine_async(void) {
   tcase_add_loop_test(tcase, a_map_that_is_written_reads_as_it_was, 0, MAPS);
   tcase_add_test(tcase, other_bytes_are_no_map);
   tcase_add_loop_test(tcase, a_box_comes_by_its_map_to_the_blocks_of_its_mask, 0, BOXES);
+  tcase_add_test(tcase, a_box_has_one_history_whatever_was_there);
   tcase_add_loop_test(tcase, a_box_goes_by_its_map, 0, PUTS);
   tcase_add_loop_test(tcase, mbarriers_are_told_as_the_code_says, 0, SIGNALS);
   suite_add_tcase(suite, tcase);

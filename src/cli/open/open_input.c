@@ -18,7 +18,7 @@
 #include "ptx/module/random_fill.h"
 #include "ptx/module/signature.h"
 
-enum { STREAM_BYTES = 1 << 16, FILE_BYTES_MAX = 256 << 20 };
+enum { STREAM_BYTES = 1 << 16, FILE_BYTES_MAX = 1 << 30 };
 
 // "example:sums.ptx" is one of the files that the program brings along.
 bool open_is_example(const char *path) { return str_starts(path, "example:"); }
@@ -76,7 +76,7 @@ static char *read_whole(Arena *arena, const char *path, bool pipes, size_t *byte
   const bool broken = file && ferror(file) != 0,
              large = file && (text ? *bytes : (size_t)status.st_size) > FILE_BYTES_MAX;
   if (file && file != stdin) fclose(file);
-  if (large) diag_add(diags, "file", "%s has more than 256 MiB", name);
+  if (large) diag_add(diags, "file", "%s has more than 1 GiB", name);
   if (broken && !large) diag_add(diags, "file", "%s cannot be read", name);
   return broken || large ? NULL : text;
 }

@@ -211,11 +211,14 @@ static bool leaves(void *self, const PtxModule *module, int64_t *lanes) {
 }
 
 // What the way back names is put to the proof.
-static void prove(Arena *a, const Fault *f, const OpenCase *text, McFault *found) {
+static void prove(Arena *a, const Fault *f, const OpenCase *text, McFault *found,
+                  McRepair *repaired) {
   Beside b = {a, f, text};
-  const int hints[] = {found->pc, found->or_pc};
-  const McRepair repair = mc_repair(a, f->module[1], leaves, &b, hints, 2,
+  int hints[MC_HINTS_MAX];
+  const int n_hints = mc_back_hints(found, hints);
+  const McRepair repair = mc_repair(a, f->module[1], leaves, &b, hints, n_hints,
                                     stress_is_on() ? TRIAL_LANES : TRIAL_LANES_SAMPLED);
+  *repaired = repair;
   if (!repair.found) return;
   found->or_pc = repair.or_pc >= 0 ? repair.or_pc : found->pc;
   found->found = true;
@@ -226,7 +229,8 @@ typedef enum Verdict { LOCATED, SECOND, HARMLESS, REFUSED, ELSEWHERE, NONE, VERD
 static const char *const verdict_names[VERDICTS] = {
     "located", "located as the second", "harmless", "refused", "elsewhere", "none named"};
 
-static Verdict judge(Arena *a, Fault *f, McFault *found) {
+static Verdict judge(Arena *a, Fault *f, McFault *found, McRepair *repair) {
+  *repair = (McRepair){.pc = -1, .or_pc = -1};
   *found = (McFault){.pc = -1, .or_pc = -1};
   const Kernel *k = f->kernel;
   if (f->module[1]->code[f->pc].why) return REFUSED;
@@ -242,7 +246,7 @@ static Verdict judge(Arena *a, Fault *f, McFault *found) {
     *found = mc_back(a, again, f, k->line, k->n, word);
   else
     return outcome == PTX_DONE ? HARMLESS : NONE;
-  prove(a, f, &text, found);
+  prove(a, f, &text, found, repair);
   if (!found->found) return NONE;
   return found->pc == f->pc ? LOCATED : found->or_pc == f->pc ? SECOND : ELSEWHERE;
 }
@@ -283,13 +287,14 @@ static FILE *teller(void) {
   return path ? fopen(path, "a") : NULL;
 }
 
-static void tell(const Kernel *k, const Fault *f, const McFault *found, Verdict v) {
+static void tell(const Kernel *k, const Fault *f, const McFault *found, const McRepair *repair,
+                 Verdict v) {
   FILE *out = teller();
   if (!out) return;
-  fprintf(out, "%s 0x%x %s: %s: 0x%x or 0x%x (stored 0x%x)\n     was %s\n     %s\n",
+  fprintf(out, "%s 0x%x %s: %s: 0x%x or 0x%x (stored 0x%x, %d trials%s)\n     was %s\n     %s\n",
           verdict_names[v], f->pc * 16, open_case_id(k->index), f->text, found->pc * 16,
-          found->or_pc * 16, found->store_pc * 16, k->listing[f->pc].text,
-          v == ELSEWHERE ? k->listing[found->pc].text : "");
+          found->or_pc * 16, found->store_pc * 16, repair->tried, repair->found ? ", proved" : "",
+          k->listing[f->pc].text, v == ELSEWHERE ? k->listing[found->pc].text : "");
   fclose(out);
 }
 
@@ -307,11 +312,12 @@ static void plant_in(int index, int n, int counts[VERDICTS]) {
     Arena *a = arena_new("fault");
     Fault f;
     McFault found;
+    McRepair repair;
     if (plant(a, &k, &seed, &f)) {
-      const Verdict v = judge(a, &f, &found);
+      const Verdict v = judge(a, &f, &found, &repair);
       counts[v]++;
       i++;
-      tell(&k, &f, &found, v);
+      tell(&k, &f, &found, &repair, v);
     }
     arena_free(a);
   }

@@ -150,9 +150,10 @@ static void prove(Against *a, const McFault *fault, const Side *ptx) {
   const int64_t lanes = INT64_C(100000000);  // some seconds
   if (ptx->outcome != PTX_DONE) return;
   Beside beside = {a, ptx};
-  const int hints[] = {fault->pc, fault->or_pc};
-  const McRepair r = mc_repair(a->arena, a->sides.module[SIDE_MACHINE], leaves, &beside, hints,
-                               fault->found ? 2 : 0, lanes);
+  int hints[MC_HINTS_MAX];
+  const int n_hints = mc_back_hints(fault, hints);
+  const McRepair r =
+      mc_repair(a->arena, a->sides.module[SIDE_MACHINE], leaves, &beside, hints, n_hints, lanes);
   if (!r.found) return;
   str_printf(&a->out, "  right with     %s%s\n               %s: then memory is equal\n",
              machine_text(a, r.pc), origin_text(a, r.pc), mc_repair_text(a->arena, &r));

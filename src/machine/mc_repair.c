@@ -299,15 +299,39 @@ static bool is_in(const PtxInst *inst, bool writes, PtxArg reg) {
 }
 
 // The reader of the register that is written instead, the writer of the one that is read instead,
-// or who made the guard.
-static int counterpart(const Search *s) {
-  const McRepair *r = &s->out;
+// or who made the guard: the next one as the code stands.
+static int next_counterpart(const Search *s, const McRepair *r) {
   const bool reads = r->kind == MC_REPAIR_RESULT;
   const PtxArg reg = r->kind == MC_REPAIR_GUARD ? r->was : r->is;
   const int step = reads ? 1 : -1;
   for (int pc = r->pc + step; pc >= 0 && pc < s->module->n_code; pc += step)
     if (is_in(&s->module->code[pc], !reads, reg)) return pc;
   return MC_NOWHERE;
+}
+
+// The same fault said of another instruction: where I should write R3, not R2, a later one that
+// reads R3 may be the wrong one and should read R2. It is the one with which memory is right, too.
+static int counterpart(Search *s) {
+  enum { TRIALS = 12 };
+  const McRepair first = s->out;
+  const bool reads = first.kind == MC_REPAIR_RESULT;
+  const int step = reads ? 1 : -1, tried = first.tried;
+  int found = MC_NOWHERE;
+  s->out.found = false;
+  for (int pc = first.pc + step; pc >= 0 && pc < s->module->n_code && found < 0; pc += step) {
+    Group g[GROUPS_MAX];
+    if (first.kind == MC_REPAIR_GUARD || is_over(s) || s->out.tried - tried >= TRIALS) break;
+    const int n = groups_of(&s->module->code[pc], !reads, g);
+    for (int i = 0; i < n && found < 0; i++) {
+      if (g[i].at != first.is) continue;
+      attempt(s, pc, !reads, &g[i], first.was);
+      if (s->out.found) found = pc;
+    }
+  }
+  const int trials = s->out.tried;
+  s->out = first;
+  s->out.tried = trials;
+  return found >= 0 ? found : next_counterpart(s, &first);
 }
 
 McRepair mc_repair(Arena *arena, const PtxModule *module, McLeaves *leaves, void *self,

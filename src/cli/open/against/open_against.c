@@ -130,6 +130,7 @@ typedef struct Beside {
   const Side *ptx;
 } Beside;
 
+// A write to a wrong place may leave memory as it should be: it has a finding then.
 static bool leaves(void *self, const PtxModule *module, int64_t *lanes) {
   const Beside *b = self;
   Arena *arena = arena_new("leaves");
@@ -140,7 +141,8 @@ static bool leaves(void *self, const PtxModule *module, int64_t *lanes) {
   bool right =
       side_run(&sides, arena, SIDE_MACHINE, NULL, NULL, NULL, &side[SIDE_MACHINE], &ignored);
   if (right) *lanes = ptx_machine_lane_instructions(side[SIDE_MACHINE].machine);
-  right = right && side[SIDE_MACHINE].outcome == PTX_DONE && !side_first_word(&sides, side).n;
+  right = right && side[SIDE_MACHINE].outcome == PTX_DONE && !side_first_word(&sides, side).n &&
+          ptx_machine_findings(side[SIDE_MACHINE].machine) <= ptx_machine_findings(b->ptx->machine);
   arena_free(arena);
   return right;
 }

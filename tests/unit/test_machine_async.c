@@ -72,6 +72,7 @@ typedef struct Run {
 typedef struct Given {
   const char *code;
   int blocks;          // of the cluster, which is the grid
+  int threads;         // of a block; 0: a warp
   const char *tensor;  // of the map that `in` begins with; NULL: none
   bool is_out;         // it lies in `out`, else in `in`, from word 256 on
 } Given;
@@ -91,7 +92,7 @@ static Run run(const Given *given) {
   Diags diags = diags_new(arena);
   const PtxModule *module = module_of(given->code);
   const PtxLaunch launch = {.grid = {given->blocks, 1, 1},
-                            .block = {THREADS, 1, 1},
+                            .block = {given->threads ? given->threads : THREADS, 1, 1},
                             .cluster = {given->blocks, 1, 1},
                             .dynamic_smem = SMEM_BYTES,
                             .budget = 1000000};
@@ -291,7 +292,7 @@ enum { BOXES = sizeof boxes / sizeof *boxes };
 
 START_TEST(a_box_comes_by_its_map_to_the_blocks_of_its_mask) {
   const char *code = arena_printf(arena, FETCH "%s" STORE, boxes[_i].instruction);
-  const Run r = run(&(Given){code, boxes[_i].blocks, boxes[_i].tensor, false});
+  const Run r = run(&(Given){.code = code, .blocks = boxes[_i].blocks, .tensor = boxes[_i].tensor});
   ck_assert_msg(r.outcome == PTX_DONE && !r.finding, "%s", said(&r));
   for (int k = 0; k < boxes[_i].blocks * BOX_WORDS; k++) {
     const uint32_t word = (uint32_t)(boxes[_i].first + k / BOX_ROW * boxes[_i].row + k % BOX_ROW);
@@ -305,7 +306,7 @@ START_TEST(a_box_has_one_history_whatever_was_there) {
   const char *code = FETCH
       "@P0 UTMALDG.2D [UR12], [UR10];MOV R9, RZ;SYNCS.PHASECHK.TRANS64.TRYWAIT P1, [UR6], R9;"
       "@!P1 BRA `(.L_x_0){<1};EXIT;";
-  const Run r = run(&(Given){code, 1, "shape=16x64,box=8x1,type=u32", false});
+  const Run r = run(&(Given){.code = code, .blocks = 1, .tensor = "shape=16x64,box=8x1,type=u32"});
   ck_assert_msg(!r.finding, "%s", said(&r));
   const uint32_t *history = r.machine->histories.of + 0x1000 / PTX_PIECE;
   ck_assert_uint_eq(history[1], history[0]);
@@ -331,7 +332,7 @@ enum { PUTS = sizeof sent / sizeof *sent };
 START_TEST(a_box_goes_by_its_map) {
   const char *code = arena_printf(arena, PUT "@P0 %s [UR12], [UR10];UTMACMDFLUSH{r0};EXIT{w1};",
                                   sent[_i].instruction);
-  const Run r = run(&(Given){code, 1, sent[_i].tensor, true});
+  const Run r = run(&(Given){.code = code, .blocks = 1, .tensor = sent[_i].tensor, .is_out = true});
   ck_assert_msg(r.outcome == PTX_DONE && !r.finding, "%s", said(&r));
   int written = 0;
   for (int k = 0; k < BUFFER_BYTES / 4; k++) written += r.out[k] != 0;
@@ -396,6 +397,38 @@ START_TEST(mbarriers_are_told_as_the_code_says) {
 }
 END_TEST
 
+// ---- products -----------------------------------------------------------------------------------
+
+// Four warps fill tiles, load a word of thread 0's each, and multiply 64x16 by 16x8; then thread 0
+// writes all those words again.
+#define PRODUCT_BEGIN                                                                             \
+  "S2R R2, SR_TID.X;CS2R R4, SRZ;CS2R R6, SRZ;IMAD.SHL R3, R2, 0x20, RZ;STS.128 [R3+0x1000], R4;" \
+  "STS.128 [R3+0x1010], R4;ISETP.NE.AND P0, PT, R2, RZ, PT;@!P0 STS.128 [0x3000], R4;MEMBAR.ALL." \
+  "CTA;FENCE.VIEW.ASYNC.S;BAR.SYNC.DEFER_BLOCKING 0x0;"
+#define LOAD_WORD "LDS R9, [0x3000];"
+// Descriptors without a swizzle: pieces of 8 rows are 128 bytes apart, of 8 columns 256 bytes.
+#define PRODUCT                                                                               \
+  "UMOV UR4, 0x100100;UMOV UR5, 0x8;UMOV UR6, 0x100180;UMOV UR7, 0x8;WARPGROUP.ARRIVE;HGMMA." \
+  "64x8x16.F32.BF16 R24, gdesc[UR4], RZ, !UPT, gsb0;"
+#define WRITE_WORD "@P0 EXIT;MOV R10, 0x5;STS [0x3000], R10;EXIT;"
+
+static const struct {
+  const char *code;
+  bool races;
+} products[] = {
+    {PRODUCT_BEGIN LOAD_WORD PRODUCT "WARPGROUP.DEPBAR.LE gsb0, 0x0;" WRITE_WORD, false},
+    {PRODUCT_BEGIN PRODUCT LOAD_WORD "WARPGROUP.DEPBAR.LE gsb0, 0x0;" WRITE_WORD, true},
+    {PRODUCT_BEGIN LOAD_WORD PRODUCT "WARPGROUP.DEPBAR.LE gsb0, 0x1;" WRITE_WORD, true},
+};
+enum { PRODUCTS = sizeof products / sizeof *products };
+
+START_TEST(a_product_that_is_over_was_asked_for_by_four_warps) {
+  const Run r = run(&(Given){.code = products[_i].code, .blocks = 1, .threads = 128});
+  ck_assert_msg(r.outcome == PTX_DONE && (r.finding != NULL) == products[_i].races, "%s", said(&r));
+  if (products[_i].races) ck_assert_int_eq(r.finding->kind, PTX_FINDING_RACE);
+}
+END_TEST
+
 Suite *suite_machine_async(void) {
   Suite *suite = suite_create("machine_async");
   TCase *tcase = tcase_create("machine_async");
@@ -407,6 +440,7 @@ Suite *suite_machine_async(void) {
   tcase_add_loop_test(tcase, a_box_comes_by_its_map_to_the_blocks_of_its_mask, 0, BOXES);
   tcase_add_test(tcase, a_box_has_one_history_whatever_was_there);
   tcase_add_loop_test(tcase, a_box_goes_by_its_map, 0, PUTS);
+  tcase_add_loop_test(tcase, a_product_that_is_over_was_asked_for_by_four_warps, 0, PRODUCTS);
   tcase_add_loop_test(tcase, mbarriers_are_told_as_the_code_says, 0, SIGNALS);
   suite_add_tcase(suite, tcase);
   return suite;

@@ -53,7 +53,7 @@ static const struct {
     {"interpret /dev/zero", 2, "it is a device, not a file"},
     {"interpret /", 2, "it is a folder, not a file"},
     {"open /dev/zero" LAUNCH, 2, "it is a device, not a file"},
-    {"open - --list </dev/zero", 2, "- has more than 1 GiB"},
+    {"open - --list </dev/zero", 2, "- has more than 256 MiB"},
     {"tune --file - </dev/zero", 2, "line 1: a line has more than 65536 bytes"},
     {"banks --batch - </dev/zero", 2, "line 1: a line has more than 65536 bytes"},
 };

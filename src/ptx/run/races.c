@@ -181,11 +181,6 @@ static bool are_atomic(const PtxMachine *m, const PtxTouch *a, const PtxTouch *b
           ptx_has(&code[b->pc], PTX_MOD_reduce));
 }
 
-// In machine code a load that is over has its value in a register, whatever is written afterwards.
-static bool is_read(const PtxTouch *t) {
-  return t->kind == PTX_READS || t->kind == PTX_ATOMIC_READS;
-}
-
 // Holds a touch against an earlier one; true when it is fine.
 static bool check(const Toucher *by, const PtxTouch *earlier, bool same_value) {
   if (earlier->clock == 0 || are_atomic(by->m, &by->now, earlier)) return true;
@@ -201,7 +196,6 @@ static bool check(const Toucher *by, const PtxTouch *earlier, bool same_value) {
     return false;
   }
   if (!by->async || !is_by_threads(earlier) || is_fenced(by, earlier, clock)) return true;
-  if (by->m->module->machine && is_read(earlier)) return true;
   tell(by, PTX_FINDING_MISSING_FENCE, earlier);
   return false;
 }

@@ -340,7 +340,7 @@ void run_wgmma_commit(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask
 static const PtxWarp *one_of_four(const PtxMachine *m, const PtxWarp *w, int i) {
   const int in_block = w->in_block - w->in_block % PTX_WGMMA_WARPS + i;
   const PtxWarp *other = &m->warps[w->block->rank * m->block_warps + in_block];
-  return in_block < m->block_warps && other->exists & ~other->exited ? other : NULL;
+  return in_block < m->block_warps && other->exists ? other : NULL;
 }
 
 // A product is one of four warps together (PTX ISA, wgmma.mma_async: "all threads in the
@@ -349,7 +349,8 @@ static bool all_four_have_asked(const PtxMachine *m, const PtxWarp *w, uint32_t 
   const uint32_t wanted = w->groups->products.closed - left;
   for (int i = 0; i < PTX_WGMMA_WARPS; i++) {
     const PtxWarp *other = one_of_four(m, w, i);
-    if (other && (int32_t)(wanted - other->groups->products.closed) > 0) return false;
+    if (!other || !(other->exists & ~other->exited)) continue;
+    if ((int32_t)(wanted - other->groups->products.closed) > 0) return false;
   }
   return true;
 }
@@ -361,7 +362,7 @@ static void know_four(const PtxMachine *m, PtxWarp *w, uint32_t left) {
   const uint32_t wanted = w->groups->products.closed - left;
   for (int i = 0; i < PTX_WGMMA_WARPS && left < w->groups->products.closed; i++) {
     const PtxWarp *other = one_of_four(m, w, i);
-    if (!other || other == w) continue;
+    if (!other || other == w || (int32_t)(wanted - other->groups->products.closed) > 0) continue;
     const uint32_t tick = other->groups->asked[(wanted - 1) % ORDER_GROUPS_KEPT];
     uint32_t *known = &w->clock[other->index];
     if ((int32_t)(tick - *known) > 0) *known = tick;

@@ -8,7 +8,6 @@
 #include <assert.h>
 
 #include "ptx/run/run.h"
-#include "ptx/run/run_sync.h"
 
 // Rounds in which every warp asked without success and nothing happened: nothing will.
 enum { IDLE_ROUNDS = 256 };

@@ -125,6 +125,15 @@ static int last_writer(const Way *w, PtxArg reg, int before) {
   return NOBODY;
 }
 
+// The first ones make room for later ones, which are nearer to the fault.
+static void come_by(Back *b, int pc) {
+  McFault *out = &b->out;
+  if (out->n_way && out->way[out->n_way - 1] == pc) return;
+  if (out->n_way == MC_WAY_MAX)
+    memmove(out->way, out->way + 1, sizeof *out->way * (size_t)--out->n_way);
+  out->way[out->n_way++] = pc;
+}
+
 static void put(Way *w, int pc, int or_pc, int event) {
   McFault *out = &w->back->out;
   out->found = true;
@@ -246,6 +255,7 @@ static int dead_predicate(const Way *w, int pc) {
 // The guard of an instruction has the wrong value, or is the wrong one.
 static void back_from_guard(Way *w, int pc, int before, int hop) {
   const PtxInst *i = &w->t.code[pc];
+  come_by(w->back, pc);
   const int writer = i->guard < 0 ? NOBODY : last_writer(w, MC_FRAME_T + i->guard, before);
   bool right = writer == NOBODY || w->t.events[writer].valid;
   for (int p = 0; !right && p < w->t.events[writer].n_wrote; p++)
@@ -307,6 +317,7 @@ static void back_from_event(Way *w, int at, bool by_place, int hop) {
     const McEvent *e = &w->t.events[at];
     const bool place = by_place || (e->loads && !mc_is_place_right(&w->known, e));
     moved = false;
+    come_by(w->back, e->pc);
     if (e->loads && !place && back_through_memory(w, at, hop)) return;
     for (int n = place ? e->n_data : 0; n < (place || e->loads ? e->n : e->n_data); n++) {
       const int skipped = left_out(w, e, n);
@@ -419,4 +430,19 @@ McFault mc_back_from(Arena *arena, McAgain *again, void *self, const int *line, 
   else
     back_from_event(&w, at, true, 0);
   return b.out;
+}
+
+int mc_back_hints(const McFault *fault, int out[MC_HINTS_MAX]) {
+  int n = 0;
+  if (!fault->found) return 0;
+  if (fault->pc >= 0) out[n++] = fault->pc;
+  if (fault->or_pc >= 0) out[n++] = fault->or_pc;
+  if (fault->store_pc >= 0 && fault->store_pc != fault->pc && fault->store_pc != fault->or_pc)
+    out[n++] = fault->store_pc;
+  for (int i = fault->n_way - 1; i >= 0; i--) {
+    bool known = false;
+    for (int k = 0; k < n && !known; k++) known = out[k] == fault->way[i];
+    if (!known) out[n++] = fault->way[i];
+  }
+  return n;
 }

@@ -16,6 +16,8 @@
 #pragma once
 #include "machine/mc_follow.h"
 
+enum { MC_WAY_MAX = 24 };
+
 typedef struct McFault {
   bool found;
   int pc;            // of the machine code: the instruction; -1
@@ -23,9 +25,14 @@ typedef struct McFault {
   int store_pc;      // the machine instruction that stored the word; -1: none
   int ptx_store_pc;  // the same of the PTX
   int thread, block[3];
-  int steps;       // instructions gone back
-  uint32_t value;  // that it made
+  int steps;                   // instructions gone back
+  int n_way, way[MC_WAY_MAX];  // the last instructions that the way came by, from the store on
+  uint32_t value;              // that it made
 } McFault;
+
+// What a proof tries first: `pc`, `or_pc`, the store, and back along the way; how many they are.
+enum { MC_HINTS_MAX = MC_WAY_MAX + 3 };
+int mc_back_hints(const McFault *fault, int out[MC_HINTS_MAX]);
 
 // `address`: of the word, in global memory. `line`: for each instruction of the machine code the
 // line of the PTX that it was made from, 0 where that is not known.

@@ -14,6 +14,7 @@
 
 #include "base/str.h"
 #include "base/whole.h"
+#include "machine/mc_boards.h"
 #include "machine/mc_run.h"
 
 enum { NO_PLACE = -1, CODE_MAX = 1 << 20 };
@@ -395,6 +396,7 @@ static void finish(Builder *b, PtxModule *module, const McListing *lines) {
                    .parameters = b->kernel->parameters_at,
                    .sm = b->cubin->sm,
                    .stack_bytes = b->kernel->stack_bytes};
+  mc_boards(module->code, b->n);
   give_banks(b, module, code);
   module->machine = code;
   module->begin = mc_begin;

@@ -161,7 +161,7 @@ static const char *read_constant(const char *at, McRead *out) {
 }
 
 static const char *read_word(Arena *arena, const char *at, McRead *out) {
-  const size_t n = strcspn(at, ", ;");
+  const size_t n = *at == '{' ? strcspn(at, "};") + (strchr(at, '}') != NULL) : strcspn(at, ", ;");
   const bool is_label = *at == '`';
   out->kind = is_label ? MC_LABEL : MC_SPECIAL;
   if (!is_label) {

@@ -128,20 +128,46 @@ static void attempt(Search *s, int pc, bool writes, const Group *g, PtxArg is) {
 
 // ---- the registers of an instruction ------------------------------------------------------------
 
-// Runs of neighbours become one group each.
+static void add_group(Group out[GROUPS_MAX], int *n, PtxArg at, int registers) {
+  for (int i = 0; i < *n; i++)
+    if (out[i].at == at && out[i].n == registers) return;
+  if (*n < GROUPS_MAX) out[(*n)++] = (Group){at, registers};
+}
+
+// The pairs and fours of operands, as their first register says.
+static void add_operands(const PtxInst *inst, bool writes, Group out[GROUPS_MAX], int *n) {
+  const McStep *step = inst->machine;
+  for (int i = 0; step && i < step->n; i++) {
+    const McOperand *o = &step->operands[i];
+    if (!o->present || o->n < 2 || (o->letter == 'd') != writes) continue;
+    bool is_run = o->arg[0] >= 0 && o->arg[o->n - 1] < MC_FRAME_B;
+    for (int k = 1; k < o->n && is_run; k++) is_run = o->arg[k] == o->arg[0] + k;
+    if (is_run) add_group(out, n, o->arg[0], o->n);
+  }
+  for (int g = 0; step && !writes && g < step->n_gathers; g++) {
+    const McGather *gather = &step->gathers[g];
+    if (gather->low >= 0 && gather->high == gather->low + 1 && gather->high < MC_FRAME_B)
+      add_group(out, n, gather->low, 2);
+    if (gather->uniform >= 0 && gather->uniform_high == gather->uniform + 1)
+      add_group(out, n, gather->uniform, 2);
+  }
+}
+
+static bool is_in_group(const Group *g, int n, PtxArg reg) {
+  for (int i = 0; i < n; i++)
+    if (reg >= g[i].at && reg < g[i].at + g[i].n) return true;
+  return false;
+}
+
+// Registers that belong together change together.
 static int groups_of(const PtxInst *inst, bool writes, Group out[GROUPS_MAX]) {
   PtxArg regs[MC_FLOW_SOURCES];
   const int n = writes ? mc_flow_writes(inst, regs) : mc_flow_reads(inst, regs);
   int groups = 0;
-  for (int i = 0; i < n; i++) {
-    Group *last = groups ? &out[groups - 1] : NULL;
-    const bool goes_on = last && !is_pred(regs[i]) && regs[i] == last->at + last->n &&
-                         last->n < MC_REGISTERS_OF_ONE && last->at % 2 == 0;
-    if (goes_on)
-      last->n++;
-    else if (groups < GROUPS_MAX)
-      out[groups++] = (Group){regs[i], 1};
-  }
+  add_operands(inst, writes, out, &groups);
+  const int together = groups;
+  for (int i = 0; i < n; i++)
+    if (!is_in_group(out, together, regs[i])) add_group(out, &groups, regs[i], 1);
   return groups;
 }
 
@@ -195,10 +221,20 @@ static void try_lost(Search *s, int pc) {
     for (int i = 0; i < n; i++) try_source(s, at, g[i].at);
 }
 
+static bool is_near(const Search *s, int pc, PtxArg reg) {
+  return mc_flow_is_read(&s->flow, pc, reg) || mc_flow_is_written(&s->flow, pc, NEAR, reg);
+}
+
 static void try_sources(Search *s, int pc) {
   for (PtxArg reg = 0; reg < MC_FOLLOWED && !is_over(s); reg++)
-    if (mc_flow_is_read(&s->flow, pc, reg) || mc_flow_is_written(&s->flow, pc, NEAR, reg))
-      try_source(s, pc, reg);
+    if (is_near(s, pc, reg)) try_source(s, pc, reg);
+}
+
+// Registers that were written long before and are read no more: the wrong source may have been the
+// last to read them.
+static void try_old_sources(Search *s, int pc) {
+  for (PtxArg reg = 0; reg < MC_FOLLOWED && !is_over(s); reg++)
+    if (!is_near(s, pc, reg) && mc_flow_is_written(&s->flow, pc, pc, reg)) try_source(s, pc, reg);
 }
 
 static void try_near(Search *s, int pc) {
@@ -247,9 +283,10 @@ static void sweep(Search *s, int from) {
   for (int i = 0; i < s->module->n_code && !is_over(s); i++) {
     const int pc = i <= from ? from - i : i;
     try_results(s, pc);
-    for (PtxArg reg = 0; reg < MC_FOLLOWED && !is_over(s); reg++)
-      if (mc_flow_is_read(&s->flow, pc, reg)) try_source(s, pc, reg);
+    try_sources(s, pc);
   }
+  for (int i = 0; i < s->module->n_code && !is_over(s); i++)
+    try_old_sources(s, i <= from ? from - i : i);
 }
 
 // ---- the other way to say it --------------------------------------------------------------------
@@ -262,15 +299,39 @@ static bool is_in(const PtxInst *inst, bool writes, PtxArg reg) {
 }
 
 // The reader of the register that is written instead, the writer of the one that is read instead,
-// or who made the guard.
-static int counterpart(const Search *s) {
-  const McRepair *r = &s->out;
+// or who made the guard: the next one as the code stands.
+static int next_counterpart(const Search *s, const McRepair *r) {
   const bool reads = r->kind == MC_REPAIR_RESULT;
   const PtxArg reg = r->kind == MC_REPAIR_GUARD ? r->was : r->is;
   const int step = reads ? 1 : -1;
   for (int pc = r->pc + step; pc >= 0 && pc < s->module->n_code; pc += step)
     if (is_in(&s->module->code[pc], !reads, reg)) return pc;
   return MC_NOWHERE;
+}
+
+// The same fault said of another instruction: where I should write R3, not R2, a later one that
+// reads R3 may be the wrong one and should read R2. It is the one with which memory is right, too.
+static int counterpart(Search *s) {
+  enum { TRIALS = 12 };
+  const McRepair first = s->out;
+  const bool reads = first.kind == MC_REPAIR_RESULT;
+  const int step = reads ? 1 : -1, tried = first.tried;
+  int found = MC_NOWHERE;
+  s->out.found = false;
+  for (int pc = first.pc + step; pc >= 0 && pc < s->module->n_code && found < 0; pc += step) {
+    Group g[GROUPS_MAX];
+    if (first.kind == MC_REPAIR_GUARD || is_over(s) || s->out.tried - tried >= TRIALS) break;
+    const int n = groups_of(&s->module->code[pc], !reads, g);
+    for (int i = 0; i < n && found < 0; i++) {
+      if (g[i].at != first.is) continue;
+      attempt(s, pc, !reads, &g[i], first.was);
+      if (s->out.found) found = pc;
+    }
+  }
+  const int trials = s->out.tried;
+  s->out = first;
+  s->out.tried = trials;
+  return found >= 0 ? found : next_counterpart(s, &first);
 }
 
 McRepair mc_repair(Arena *arena, const PtxModule *module, McLeaves *leaves, void *self,
@@ -297,6 +358,8 @@ McRepair mc_repair(Arena *arena, const PtxModule *module, McLeaves *leaves, void
     if (hints[i] >= 0 && hints[i] < n) try_near(&s, hints[i]);
   for (int i = 0; i < n_hints && !is_over(&s); i++)
     if (hints[i] >= 0 && hints[i] < n) try_sources(&s, hints[i]);
+  for (int i = 0; i < n_hints && !is_over(&s); i++)
+    if (hints[i] >= 0 && hints[i] < n) try_old_sources(&s, hints[i]);
   try_guards(&s);
   sweep(&s, n_hints && hints[0] > 0 ? hints[0] : 0);
   if (s.out.found) s.out.or_pc = counterpart(&s);

@@ -11,7 +11,8 @@
 #pragma once
 #include "machine/mc_flow.h"
 
-// Runs a module of machine code; whether it leaves the memory that the PTX leaves. *lanes gets the
+// Runs a module of machine code; whether it leaves the memory that the PTX leaves, without further
+// findings. *lanes gets the
 // lane instructions that it took.
 typedef bool McLeaves(void *self, const PtxModule *module, int64_t *lanes);
 

@@ -1,18 +1,25 @@
 // Waits for groups of copies and of products.
 #include "base/str.h"
+#include "machine/mc_boards.h"
 #include "machine/mc_run.h"
 
-// DEPBAR.LE SB0, n: of copies to shared memory and of bulk copies that go out, n groups may be
-// open; gsb0: of products. Where a kernel has both kinds of copies the wait is for both.
+enum { LISTED_AT = 32 };
+
+// DEPBAR.LE SB0, n, {2,1}: n of the groups that release scoreboard 0 may be open, and none of those
+// that release the listed ones; gsb0: of products.
 void mc_run_wait_groups(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  static const uint64_t none[PTX_LANES] = {0};
   const char *board = mc_operand(i, 0)->read->text;
-  const PtxInst wait = {.groups = {i->groups[1]}, .n_groups = 1, .row = i->row};
   if (str_starts(board, "gsb")) {
+    const PtxInst wait = {.groups = {i->groups[1]}, .n_groups = 1, .row = i->row};
     run_wgmma_wait(m, w, &wait, mask);
     return;
   }
-  run_cp_async_wait(m, w, &wait, mask);
-  run_bulk_wait(m, w, &wait, mask);
+  if (mc_operand(i, 2)->present)
+    ptx_await_boards(m, w, mask, (unsigned)(i->machine->low >> LISTED_AT) & MC_BOARDS_ALL, none);
+  const unsigned number = (unsigned)(board[strcspn(board, "0123456789")] - '0');
+  if (number < MC_BOARDS)
+    ptx_await_boards(m, w, mask, 1u << number, ptx_lanes(m, w, &i->groups[1], 0));
 }
 
 void mc_run_meet_group(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {

@@ -94,6 +94,13 @@ VALUE(unpacked, lane >> 1 & 1)
 VALUE(halves_of_numbers, lane - lane + 0x3c004000)
 VALUE(bf16_of_numbers, lane - lane + 0x3f804000)
 VALUE(largest_of_three, lane < 3 ? 3 : lane)
+VALUE(lane_and_three, lane + 3)
+VALUE(odd_or_4, lane % 2 || lane == 4)
+VALUE(odd, lane % 2)
+VALUE(none, 0)
+VALUE(one, 1)
+VALUE(two, 2)
+VALUE(float_one, 0x3f800000)
 VALUE(least_of_three, lane < 13 ? lane - 10 : 3)
 
 static const struct {
@@ -226,6 +233,30 @@ static const struct {
     {"ISETP.LT.AND P0, PT, R0, 0x5, PT;ISETP.GE.AND P1, PT, R0, 0x3, PT;P2R R4, PR, RZ, 0x3;",
      packed},
     {"R2P PR, R0, 0x7f;MOV R10, 0x1;SEL R4, R10, RZ, P1;", unpacked},
+    {"UISETP.EQ.AND UP1, UPT, URZ, URZ, UPT;UP2UR UR6, UPR, URZ, 0x3;MOV R4, UR6;", two},
+    // As sm_90 spells them.
+    {"VIMNMX R4, R0, 0x9, PT;", at_most_9},
+    {"VIMNMX R4, R0, 0x9, !PT;", at_least_9},
+    {"VIADD R5, R0, 0xfffffffa;VIMNMX.U32 R4, R5, 0x9, !PT;", unsigned_most},
+    // The upper word is a number.
+    {"MOV R5, 0x9;IMAD.SHL.U32 R7, R0, 0x8000000, RZ;LEA.HI R4, R7, R5, 0x3, 0x4;", upper_shifted},
+    // Lanes with another value than the first one's, and those that had one before.
+    {"LOP3.LUT R5, R0, 0x1, RZ, 0xc0, !PT;MOV R10, 0x1;R2UR P1, UR6, R5;SEL R4, R10, RZ, P1;", odd},
+    {"LOP3.LUT R5, R0, 0x1, RZ, 0xc0, !PT;MOV R10, 0x1;ISETP.EQ.AND P1, PT, R0, 0x4, PT;R2UR.OR "
+     "P1, "
+     "UR6, R5;SEL R4, R10, RZ, P1;",
+     odd_or_4},
+    {"LOP3.LUT R5, R0, 0x1, RZ, 0xc0, !PT;R2UR P1, UR6, R5;MOV R4, UR6;", none},
+    // .E alone says that R3 is the upper half of the address.
+    {"STG.E desc[UR4][R2.64], R0;LDG.E R5, [R2];MOV R6, 0x3;IADD3 R4, R5, R6, RZ;", lane_and_three},
+    // Where bank 0 lies: a parameter by its address.
+    {"ULDC.64 UR6, c[0x0][0xc0];MOV R6, UR6;MOV R7, UR7;LD.E R8, [R6+0x220];LDC R9, c[0x0][0x220];"
+     "MOV R10, 0x1;ISETP.EQ.AND P1, PT, R8, R9, PT;SEL R4, R10, RZ, P1;",
+     one},
+    // No cluster, its blocks along x, and 1 by them.
+    {"LDC R4, c[0x0][0x140];", none},
+    {"LDC R4, c[0x0][0x144];", one},
+    {"LDC R4, c[0x0][0x150];", float_one},
 };
 enum { FORMS = sizeof forms / sizeof *forms };
 

@@ -18,7 +18,7 @@
 #include "ptx/module/random_fill.h"
 #include "ptx/module/signature.h"
 
-enum { STREAM_BYTES = 1 << 16, FILE_BYTES_MAX = 256 << 20 };
+enum { STREAM_BYTES = 1 << 16, FILE_MIB_MAX = 1024, STREAM_MIB_MAX = 256, MIB = 1 << 20 };
 
 // "example:sums.ptx" is one of the files that the program brings along.
 bool open_is_example(const char *path) { return str_starts(path, "example:"); }
@@ -45,7 +45,7 @@ static char *read_stream(Arena *arena, FILE *file, size_t *bytes) {
   *bytes = 0;
   for (size_t n; text && (n = fread(text + *bytes, 1, room - *bytes, file)) > 0;) {
     *bytes += n;
-    if (*bytes < room || room > FILE_BYTES_MAX) continue;
+    if (*bytes < room || room > (size_t)STREAM_MIB_MAX * MIB) continue;
     char *more = realloc(text, room *= 2);
     if (!more) free(text);
     text = more;
@@ -67,16 +67,18 @@ static char *read_whole(Arena *arena, const char *path, bool pipes, size_t *byte
   struct stat status;
   const char *name = str_sanitise(arena, path);
   char *text = NULL;
-  if (!file || fstat(fileno(file), &status) != 0)
+  const bool is_there = file && fstat(fileno(file), &status) == 0;
+  if (!is_there)
     diag_add(diags, "file", "%s cannot be read: %s", name, why ? why : strerror(errno));
-  else if (status.st_size <= FILE_BYTES_MAX)
-    text = S_ISREG(status.st_mode) && file != stdin
-               ? read_sized(arena, file, (size_t)status.st_size, bytes)
-               : read_stream(arena, file, bytes);
+  const bool is_sized = is_there && S_ISREG(status.st_mode) && file != stdin;
+  const size_t most = (size_t)(is_sized ? FILE_MIB_MAX : STREAM_MIB_MAX) * MIB;
+  if (is_there && (size_t)status.st_size <= most)
+    text = is_sized ? read_sized(arena, file, (size_t)status.st_size, bytes)
+                    : read_stream(arena, file, bytes);
   const bool broken = file && ferror(file) != 0,
-             large = file && (text ? *bytes : (size_t)status.st_size) > FILE_BYTES_MAX;
+             large = is_there && (text ? *bytes : (size_t)status.st_size) > most;
   if (file && file != stdin) fclose(file);
-  if (large) diag_add(diags, "file", "%s has more than 256 MiB", name);
+  if (large) diag_add(diags, "file", "%s has more than %d MiB", name, (int)(most / MIB));
   if (broken && !large) diag_add(diags, "file", "%s cannot be read", name);
   return broken || large ? NULL : text;
 }

@@ -152,9 +152,12 @@ static void carry_out_unsure(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32
   if (!w->again) ptx_unknown_after(m, w, i, mask);
 }
 
+static const uint64_t none_left[PTX_LANES];
+
 static void step(PtxMachine *m, PtxWarp *w) {
   const PtxInst *i = &m->module->code[w->pc];
   if (w->control) end_control(w);
+  if (i->awaits) ptx_await_boards(m, w, w->mask, i->awaits, none_left);
   uint32_t mask = w->mask;
   if (i->guard != PTX_PRED_TRUE)
     mask &= i->guard_not ? ~w->frame_preds[i->guard] : w->frame_preds[i->guard];

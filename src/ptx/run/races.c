@@ -211,6 +211,14 @@ static bool only_reads(const Toucher *by) {
   return kind == PTX_READS || kind == PTX_ATOMIC_READS || (by->async && kind != PTX_LANDS);
 }
 
+// Whether a write comes behind all earlier touches of a byte.
+static bool check_write(const Toucher *by, const PtxShadow *shadow, bool same_value) {
+  const bool after_write = check(by, &shadow->write, same_value);
+  const bool after_reads =
+      check(by, &shadow->read, same_value) && check(by, &shadow->other_read, same_value);
+  return after_write && after_reads;
+}
+
 // True: nothing was found.
 static bool touch_byte(const Toucher *by, PtxShadow *shadow, bool same_value) {
   if (only_reads(by)) {
@@ -218,10 +226,7 @@ static bool touch_byte(const Toucher *by, PtxShadow *shadow, bool same_value) {
     note_read(shadow, &by->now);
     return fine;
   }
-  bool fine = check(by, &shadow->write, same_value);
-  const bool after_reads =
-      check(by, &shadow->read, same_value) && check(by, &shadow->other_read, same_value);
-  fine = fine && after_reads;
+  const bool fine = check_write(by, shadow, same_value);
   shadow->write = by->now;
   shadow->read.clock = shadow->other_read.clock = 0;
   return fine;
@@ -266,6 +271,7 @@ static uint32_t history_new(PtxHistories *h, const PtxShadow *shadow) {
 static void forget(Toucher *by, uint32_t id) {
   for (int i = 0; by->turn && i < PTX_TURNS; i++)
     if (by->turn[i].from == id || by->turn[i].to == id) by->turn[i].from = APART;
+  if (by->written == id) by->written = APART;
 }
 
 // The piece has that history from now on. Its former history is freed if no other piece has it.
@@ -296,11 +302,28 @@ static bool touch_each(Toucher *by, int bytes, const unsigned char *values) {
   return fine;
 }
 
+// What a touch wrote has one history, whatever was there before: pieces that had one each share it.
+static uint32_t history_written(Toucher *by) {
+  const PtxShadow shadow = {.write = by->now};
+  if (!by->written) by->written = history_new(&by->m->histories, &shadow);
+  return by->written;
+}
+
 // Behind a write all bytes of a piece have one history.
 static void touch_piece_apart(Toucher *by, int64_t piece, const unsigned char *values) {
-  PtxHistories *h = &by->m->histories;
   touch_each(by, PTX_PIECE, values);
-  if (!only_reads(by)) history_set(h, by, piece, history_new(h, &h->byte[piece * PTX_PIECE]));
+  if (!only_reads(by)) history_set(&by->m->histories, by, piece, history_written(by));
+}
+
+static void write_piece(Toucher *by, int64_t piece, PtxTurn *turn, bool same) {
+  PtxHistories *h = &by->m->histories;
+  const uint32_t id = h->of[piece];
+  by->bytes = PTX_PIECE;
+  const bool fine = check_write(by, &h->history[id].shadow, same);
+  by->bytes = 1;
+  by->offset += PTX_PIECE;
+  history_set(h, by, piece, history_written(by));
+  if (fine && !same) *turn = (PtxTurn){id, by->written};
 }
 
 // The history of a piece alone is changed where it is. Whether the next piece with the history that
@@ -320,6 +343,10 @@ static void touch_piece(Toucher *by, const unsigned char *values) {
     return;
   }
   const bool same = values && memcmp(&by->m->shared.bytes[by->offset], values, PTX_PIECE) == 0;
+  if (turn && !only_reads(by)) {
+    write_piece(by, piece, turn, same);
+    return;
+  }
   by->bytes = PTX_PIECE;
   const bool alone = h->history[id].pieces == 1;
   const uint32_t next = alone ? id : history_new(h, &h->history[id].shadow);

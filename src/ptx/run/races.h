@@ -22,7 +22,8 @@ typedef struct PtxToucher {
   bool async;  // through the async proxy
   int bytes;   // that a shadow stands for
   PtxTouch now;
-  PtxTurn *turn;  // [PTX_TURNS], zero at first; NULL: nothing is kept
+  PtxTurn *turn;     // [PTX_TURNS], zero at first; NULL: nothing is kept
+  uint32_t written;  // the history of all that this touch wrote; 0: nothing yet
 } PtxToucher;
 
 PtxToucher ptx_toucher(PtxMachine *m, PtxWarp *w, int lane, PtxTouchKind kind);

@@ -117,6 +117,10 @@ typedef struct PtxSent {
 typedef struct PtxGroups {
   OrderGroups copies[PTX_LANES], sends[PTX_LANES], products;
   OrderGroupTicks copied[PTX_LANES], sent[PTX_LANES], multiplied;
+  // Of machine code, by the number of the group: the warp's tick behind the products; the
+  // scoreboards that it releases.
+  uint32_t asked[ORDER_GROUPS_KEPT];
+  uint8_t copy_boards[PTX_LANES][ORDER_GROUPS_KEPT], send_boards[PTX_LANES][ORDER_GROUPS_KEPT];
 } PtxGroups;
 
 typedef struct PtxWarp {
@@ -362,6 +366,9 @@ static inline uint64_t ptx_f64_bits(double value) {
   memcpy(&bits, &value, sizeof bits);
   return bits;
 }
+// Each lane waits until of its groups that release these scoreboards at most left[lane] are open.
+void ptx_await_boards(PtxMachine *m, PtxWarp *w, uint32_t mask, unsigned boards,
+                      const uint64_t *left);
 // The instruction of PTX that one of machine code is carried out as.
 static inline const PtxInst *ptx_meant(const PtxInst *i) { return i->as ? i->as : i; }
 static inline bool ptx_has(const PtxInst *i, PtxModifier modifier) {

@@ -106,18 +106,45 @@ void run_cp_async_bulk(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mas
 // ---- groups -------------------------------------------------------------------------------------
 
 void run_bulk_commit(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
-  (void)i;
   ptx_orders_close(m, w, PTX_ORDERS_SENDS);
-  FOR_LANES(mask) w->groups->sends[l].closed++;
+  FOR_LANES(mask) {
+    OrderGroups *groups = &w->groups->sends[l];
+    w->groups->send_boards[l][groups->closed++ % ORDER_GROUPS_KEPT] = i->boards;
+  }
+}
+
+static void wait_for_sends(PtxWarp *w, uint32_t lane, uint32_t left) {
+  order_groups_wait_at(&w->groups->sends[lane], &w->groups->sent[lane], left, w->clock[w->index]);
 }
 
 // wait_group n leaves the last n groups. With .read or without it, what they read has been read.
 void run_bulk_wait(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
-  ptx_orders_groups(m, w, PTX_ORDERS_SENDS,
-                    (uint32_t)ptx_lanes(m, w, &i->groups[0], 0)[__builtin_ctz(mask)]);
+  const uint64_t *left = ptx_lanes(m, w, &i->groups[0], 0);
+  ptx_orders_groups(m, w, PTX_ORDERS_SENDS, (uint32_t)left[__builtin_ctz(mask)]);
+  FOR_LANES(mask) wait_for_sends(w, l, (uint32_t)left[l]);
+}
+
+// The groups behind the last one that releases one of these scoreboards, `n` of those left out.
+static uint32_t behind_board(const OrderGroups *groups, const uint8_t *released, unsigned boards,
+                             uint32_t n) {
+  uint32_t left = 0;
+  for (; left != groups->closed - groups->done; left++)
+    if (released[(groups->closed - left - 1) % ORDER_GROUPS_KEPT] & boards && n-- == 0) break;
+  return left;
+}
+
+void ptx_await_boards(PtxMachine *m, PtxWarp *w, uint32_t mask, unsigned boards,
+                      const uint64_t *left) {
+  PtxGroups *g = w->groups;
   FOR_LANES(mask) {
-    const uint32_t left = (uint32_t)ptx_lanes(m, w, &i->groups[0], 0)[l];
-    order_groups_wait_at(&w->groups->sends[l], &w->groups->sent[l], left, w->clock[w->index]);
+    if (!order_groups_are_over(&g->copies[l]))
+      ptx_wait_for_copies(
+          w, l, behind_board(&g->copies[l], g->copy_boards[l], boards, (uint32_t)left[l]));
+    if (order_groups_are_over(&g->sends[l])) continue;
+    const uint32_t behind =
+        behind_board(&g->sends[l], g->send_boards[l], boards, (uint32_t)left[l]);
+    ptx_orders_groups(m, w, PTX_ORDERS_SENDS, behind);
+    wait_for_sends(w, l, behind);
   }
 }
 

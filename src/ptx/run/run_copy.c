@@ -3,6 +3,7 @@
 // cp.async is carried out at once, and its bytes are marked as on their way until the thread that
 // issued it has waited for its group: a thread that touches them before is told.
 #include "ptx/run/run_access.h"
+#include "ptx/run/run_sync.h"
 
 void run_cp_async(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   const PtxGroup *to = &i->groups[0], *from = &i->groups[1];
@@ -41,11 +42,14 @@ void run_cp_async(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
 }
 
 void run_cp_async_commit(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
-  (void)m, (void)i;
-  FOR_LANES(mask) w->groups->copies[l].closed++;
+  (void)m;
+  FOR_LANES(mask) {
+    OrderGroups *groups = &w->groups->copies[l];
+    w->groups->copy_boards[l][groups->closed++ % ORDER_GROUPS_KEPT] = i->boards;
+  }
 }
 
-static void wait_for_copies(PtxWarp *w, uint32_t lane, uint32_t left) {
+void ptx_wait_for_copies(PtxWarp *w, uint32_t lane, uint32_t left) {
   order_groups_wait_at(&w->groups->copies[lane], &w->groups->copied[lane], left,
                        w->clock[w->index]);
 }
@@ -53,7 +57,7 @@ static void wait_for_copies(PtxWarp *w, uint32_t lane, uint32_t left) {
 // The copies so far have landed when the mbarrier learns of it.
 void ptx_land_copies(PtxWarp *w, uint32_t lane) {
   w->groups->copies[lane].closed++;
-  wait_for_copies(w, lane, 0);
+  ptx_wait_for_copies(w, lane, 0);
 }
 
 // wait_group n leaves the last n groups; wait_all closes the open group first.
@@ -63,7 +67,7 @@ void run_cp_async_wait(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mas
     if (all)
       ptx_land_copies(w, l);
     else
-      wait_for_copies(w, l, (uint32_t)ptx_lanes(m, w, &i->groups[0], 0)[l]);
+      ptx_wait_for_copies(w, l, (uint32_t)ptx_lanes(m, w, &i->groups[0], 0)[l]);
   }
 }
 

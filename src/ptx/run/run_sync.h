@@ -29,6 +29,8 @@ void ptx_mbarrier_commit(PtxMachine *m, PtxWarp *w, uint32_t lane, PtxMbarrier *
 void ptx_mbarrier_bytes(PtxMachine *m, PtxWarp *w, PtxMbarrier *b, int64_t bytes);
 // A lane began a bulk copy to elsewhere, in the group that is open.
 void ptx_note_sent(PtxWarp *w, uint32_t lane);
+// All groups of cp.async of a lane but the last `left` have landed.
+void ptx_wait_for_copies(PtxWarp *w, uint32_t lane, uint32_t left);
 // A finding for lanes that end and have not waited for theirs.
 void ptx_check_sent(PtxMachine *m, PtxWarp *w, uint32_t mask);
 // run_cluster.c: threads have ended.

@@ -2,8 +2,8 @@
 // is banks/layouts/tma_box.h's business.)
 //
 // A map is 128 bytes that only the driver can write, so a tensor of the machine is found by them:
-// recorded ones, or bytes made here, which hold its number. A box is copied where it is issued, as
-// other bulk copies are (run_bulk.c).
+// recorded ones, or bytes made here, which hold its number behind what a GPU reads. A box is copied
+// where it is issued, as other bulk copies are (run_bulk.c).
 #include "banks/layouts/tma_map.h"
 #include "base/str.h"
 #include "base/whole.h"
@@ -30,7 +30,8 @@ bool ptx_machine_tensor(PtxMachine *m, const TmaBox *box, uint64_t address,
                         unsigned char map[PTX_MAP_BYTES], Diags *diags) {
   const uint64_t words[2] = {MAP_MAGIC, (uint64_t)++m->n_tensors};
   memset(map, 0, PTX_MAP_BYTES);
-  memcpy(map, words, sizeof words);
+  if (!tma_map_write(box, address, map)) memset(map, 0, TMA_MAP_BYTES);
+  memcpy(map + TMA_MAP_BYTES, words, sizeof words);
   return ptx_machine_map(m, box, address, map, diags);
 }
 
@@ -45,7 +46,7 @@ static const PtxTensor *coded_tensor(PtxMachine *m, const unsigned char *bytes) 
   TmaBox box;
   uint64_t address;
   Diags ignored = diags_new(m->arena);
-  if (!tma_map_read(bytes, &box, &address)) return NULL;
+  if (!tma_map_read(bytes, &box, &address) || !tma_box_check(&box, &ignored)) return NULL;
   return ptx_machine_map(m, &box, address, bytes, &ignored) ? m->tensors : NULL;
 }
 

@@ -346,7 +346,15 @@ void run_wgmma_fence(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask)
 void run_wgmma_commit(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   (void)i, (void)mask;
   ptx_orders_close(m, w, PTX_ORDERS_PRODUCTS);
+  if (m->module->machine)
+    w->groups->asked[w->groups->products.closed % ORDER_GROUPS_KEPT] = ++w->clock[w->index];
   w->groups->products.closed++;
+}
+
+static const PtxWarp *one_of_four(const PtxMachine *m, const PtxWarp *w, int i) {
+  const int in_block = w->in_block - w->in_block % PTX_WGMMA_WARPS + i;
+  const PtxWarp *other = &m->warps[w->block->rank * m->block_warps + in_block];
+  return in_block < m->block_warps && other->exists ? other : NULL;
 }
 
 // A product is one of four warps together (PTX ISA, wgmma.mma_async: "all threads in the
@@ -354,12 +362,25 @@ void run_wgmma_commit(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask
 static bool all_four_have_asked(const PtxMachine *m, const PtxWarp *w, uint32_t left) {
   const uint32_t wanted = w->groups->products.closed - left;
   for (int i = 0; i < PTX_WGMMA_WARPS; i++) {
-    const int in_block = w->in_block - w->in_block % PTX_WGMMA_WARPS + i;
-    const PtxWarp *other = &m->warps[w->block->rank * m->block_warps + in_block];
-    if (in_block >= m->block_warps || !(other->exists & ~other->exited)) continue;
+    const PtxWarp *other = one_of_four(m, w, i);
+    if (!other || !(other->exists & ~other->exited)) continue;
     if ((int32_t)(wanted - other->groups->products.closed) > 0) return false;
   }
   return true;
+}
+
+// Each warp of the four asks for a product behind all that stands in front of it. A product that is
+// over for one of them has been asked for by all, so that their loads before it are over, too. PTX
+// does not promise it; cuBLAS's tf32 kernels free a slot of their ring by it, for all four warps.
+static void know_four(const PtxMachine *m, PtxWarp *w, uint32_t left) {
+  const uint32_t wanted = w->groups->products.closed - left;
+  for (int i = 0; i < PTX_WGMMA_WARPS && left < w->groups->products.closed; i++) {
+    const PtxWarp *other = one_of_four(m, w, i);
+    if (!other || other == w || (int32_t)(wanted - other->groups->products.closed) > 0) continue;
+    const uint32_t tick = other->groups->asked[(wanted - 1) % ORDER_GROUPS_KEPT];
+    uint32_t *known = &w->clock[other->index];
+    if ((int32_t)(tick - *known) > 0) *known = tick;
+  }
 }
 
 // wait_group n leaves the last n groups. Where no other warp can go on it waits no longer.
@@ -372,5 +393,6 @@ void run_wgmma_wait(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) 
   }
   ptx_orders_groups(m, w, PTX_ORDERS_PRODUCTS, left);
   order_groups_wait_at(products, &w->groups->multiplied, left, w->clock[w->index]);
+  if (m->module->machine && !m->forgives) know_four(m, w, left);
   w->flies &= !order_group_is_over(products, w->last_flight);
 }

@@ -130,6 +130,7 @@ typedef struct Beside {
   const Side *ptx;
 } Beside;
 
+// A write to a wrong place may leave memory as it should be: it has a finding then.
 static bool leaves(void *self, const PtxModule *module, int64_t *lanes) {
   const Beside *b = self;
   Arena *arena = arena_new("leaves");
@@ -140,7 +141,8 @@ static bool leaves(void *self, const PtxModule *module, int64_t *lanes) {
   bool right =
       side_run(&sides, arena, SIDE_MACHINE, NULL, NULL, NULL, &side[SIDE_MACHINE], &ignored);
   if (right) *lanes = ptx_machine_lane_instructions(side[SIDE_MACHINE].machine);
-  right = right && side[SIDE_MACHINE].outcome == PTX_DONE && !side_first_word(&sides, side).n;
+  right = right && side[SIDE_MACHINE].outcome == PTX_DONE && !side_first_word(&sides, side).n &&
+          ptx_machine_findings(side[SIDE_MACHINE].machine) <= ptx_machine_findings(b->ptx->machine);
   arena_free(arena);
   return right;
 }
@@ -150,9 +152,10 @@ static void prove(Against *a, const McFault *fault, const Side *ptx) {
   const int64_t lanes = INT64_C(100000000);  // some seconds
   if (ptx->outcome != PTX_DONE) return;
   Beside beside = {a, ptx};
-  const int hints[] = {fault->pc, fault->or_pc};
-  const McRepair r = mc_repair(a->arena, a->sides.module[SIDE_MACHINE], leaves, &beside, hints,
-                               fault->found ? 2 : 0, lanes);
+  int hints[MC_HINTS_MAX];
+  const int n_hints = mc_back_hints(fault, hints);
+  const McRepair r =
+      mc_repair(a->arena, a->sides.module[SIDE_MACHINE], leaves, &beside, hints, n_hints, lanes);
   if (!r.found) return;
   str_printf(&a->out, "  right with     %s%s\n               %s: then memory is equal\n",
              machine_text(a, r.pc), origin_text(a, r.pc), mc_repair_text(a->arena, &r));

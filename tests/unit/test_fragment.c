@@ -45,6 +45,18 @@ static Place c_m8n8k4_f64(int lane, int i) {
   return (Place){group(lane), in_group(lane) * 2 + (i & 1)};
 }
 
+// mma.m8n8k4 with .f16: "row = %laneid % 4 if %laneid < 16, (%laneid % 4) + 4 otherwise"
+static int of_quad(int lane) { return lane < 16 ? lane % 4 : lane % 4 + 4; }
+static Place a_884_row(int lane, int i) { return (Place){of_quad(lane), i}; }
+static Place a_884_col(int lane, int i) { return (Place){lane < 16 ? i % 4 : i % 4 + 4, lane % 4}; }
+static Place b_884_row(int lane, int i) { return (Place){lane % 4, lane < 16 ? i : i + 4}; }
+static Place b_884_col(int lane, int i) { return (Place){i, of_quad(lane)}; }
+static Place c_884_f16(int lane, int i) { return (Place){of_quad(lane), i}; }
+static Place c_884_f32(int lane, int i) {
+  const int x = (lane & 1) + (i & 2);
+  return (Place){lane < 16 ? x : x + 4, (i & 4) + (lane & 2) + (i & 1)};
+}
+
 // mma.m16n8k4 with .tf32
 static Place a_m16n8k4_tf32(int lane, int i) {
   return (Place){i == 0 ? group(lane) : group(lane) + 8, in_group(lane)};
@@ -157,6 +169,17 @@ static const Layout layouts[] = {
     {"m8n8k4.f64", ATOM_A, 8, 4, 1, 1, a_m8n8k4_f64},
     {"m8n8k4.f64", ATOM_B, 4, 8, 1, 1, b_m8n8k4_f64},
     {"m8n8k4.f64", ATOM_C, 8, 8, 2, 2, c_m8n8k4_f64},
+    {"m8n8k4.f16", ATOM_A, 8, 4, 4, 2, a_884_row},
+    {"m8n8k4.f16", ATOM_B, 4, 8, 4, 2, b_884_col},
+    {"m8n8k4.f16", ATOM_C, 8, 8, 8, 8, c_884_f32},
+    {"m8n8k4.f16.f16", ATOM_C, 8, 8, 8, 4, c_884_f16},
+    {"m8n8k4.row.row.f16", ATOM_A, 8, 4, 4, 2, a_884_row},
+    {"m8n8k4.row.row.f16", ATOM_B, 4, 8, 4, 2, b_884_row},
+    {"m8n8k4.col.col.f16", ATOM_A, 8, 4, 4, 2, a_884_col},
+    {"m8n8k4.col.col.f16", ATOM_B, 4, 8, 4, 2, b_884_col},
+    {"m8n8k4.col.row.f16", ATOM_A, 8, 4, 4, 2, a_884_col},
+    {"m8n8k4.col.row.f16", ATOM_B, 4, 8, 4, 2, b_884_row},
+    {"m8n8k4.col.row.f16.f16", ATOM_C, 8, 8, 8, 4, c_884_f16},
     {"m16n8k4.tf32", ATOM_A, 16, 4, 2, 2, a_m16n8k4_tf32},
     {"m16n8k4.tf32", ATOM_B, 4, 8, 1, 1, b_m16n8k4_tf32},
     {"m16n8k4.tf32", ATOM_C, 16, 8, 4, 4, c_m16n8},
@@ -260,7 +283,7 @@ START_TEST(test_every_cell_agrees_with_the_ptx_isa) {
   FragmentMap map = fragment_map(&atom, layout->operand);
   ck_assert_int_eq(map.rows, layout->rows);
   ck_assert_int_eq(map.cols, layout->cols);
-  ck_assert_int_eq(map.n_lanes * map.n_values, map.rows * map.cols);
+  ck_assert_int_eq(map.n_lanes * map.n_values, map.rows * map.cols * atom.products);
   for (int lane = 0; lane < map.n_lanes; lane++)
     for (int i = 0; i < layout->values; i++) {
       Place want = layout->formula(lane, i);
@@ -334,12 +357,107 @@ START_TEST(test_maps_read_both_ways) {
       FragmentOwner owner = fragment_owner(&atom, layout->operand, row, col);
       ck_assert_int_lt(owner.lane, map.n_lanes);
       ck_assert_int_lt(owner.value, map.n_values);
-      times[owner.lane * map.n_values + owner.value]++;
+      for (int quad = 0; quad < atom.products; quad++)
+        times[(owner.lane + 4 * quad) * map.n_values + owner.value]++;
       FragmentElement back = fragment_map_element(&map, owner.lane, owner.value);
       ck_assert_int_eq(back.row, row);
       ck_assert_int_eq(back.col, col);
     }
   for (int i = 0; i < map.n_lanes * map.n_values; i++) ck_assert_int_eq(times[i], 1);
+}
+END_TEST
+
+// CUTLASS's layouts of sums in tensor memory, tmem_frg and tmem_frg_ws of mma_traits_sm100: rows
+// and columns of one CTA as (lanes, columns apart), a column being 128 further on.
+static int place_in_tensor_memory(const Atom *atom, int row, int col) {
+  enum { COLUMN = 128 };
+  const int rows = atom->m / atom->ctas, half = atom->n / 2, quarter = atom->n / 4;
+  if (rows == 128) return row + col * COLUMN;
+  if (rows == 32) return row + col % quarter * COLUMN + col / quarter * 32;
+  if (atom->ctas == 2 || atom->stationary) return row + col % half * COLUMN + col / half * 64;
+  return row % 16 + row / 16 * 32 + col * COLUMN;
+}
+
+START_TEST(test_sums_lie_in_tensor_memory_as_cutlass_has_them) {
+  int compared = 0;
+  for (int i = 0; i < atom_count; i++) {
+    Atom atom = atom_table[i];
+    if (!atom_is_of_thread(&atom)) continue;
+    for (int n = atom.n_step; n <= 256; n += atom.n_step) {
+      if (!atom_has_n(&atom, n)) continue;
+      atom_set_n(&atom, n);
+      const FragmentMap map = fragment_map(&atom, ATOM_C);
+      const int rows = atom.m / atom.ctas;
+      compared++;
+      for (int row = 0; row < atom.m; row++)
+        for (int col = 0; col < n; col++) {
+          const int place = place_in_tensor_memory(&atom, row % rows, col);
+          const FragmentOwner got = fragment_map_owner(&map, row, col);
+          ck_assert_msg(got.lane == row / rows * 128 + place % 128 && got.value == place / 128,
+                        "%s [%d][%d] in lane %d, column %d", atom.name, row, col, got.lane,
+                        got.value);
+          ck_assert_int_eq(got.lane & map.idle_lanes, 0);
+          const FragmentElement back = fragment_map_element(&map, got.lane, got.value);
+          ck_assert(back.row == row && back.col == col);
+        }
+    }
+  }
+  ck_assert_int_eq(compared, 9 * 32 + 5 * 32 + 3 * 5 * 3 + 2 * 5 * 16);
+}
+END_TEST
+
+// PTX ISA, "Data Path Layout Organization": the letters.
+START_TEST(test_data_paths_have_the_letters_of_the_ptx_isa) {
+  static const struct {
+    const char *atom;
+    char letter;
+  } paths[] = {{"tcgen05.cta2.m256n64k16.f16", 'A'}, {"tcgen05.cta2.m128n64k16.f16", 'B'},
+               {"tcgen05.m128n64k16.f16", 'D'},      {"tcgen05.ws.m128n64k16.f16", 'D'},
+               {"tcgen05.ws.m64n64k16.f16", 'E'},    {"tcgen05.m64n64k16.f16", 'F'},
+               {"tcgen05.ws.m32n64k16.f16", 'G'}};
+  for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+    const Atom atom = parse(paths[i].atom);
+    ck_assert_int_eq(atom_data_path(&atom), paths[i].letter);
+    const char *end = strrchr(atom.section, ' ') + 1;
+    if (strstr(atom.section, "layout ")) ck_assert_int_eq(*end, paths[i].letter);
+  }
+}
+END_TEST
+
+START_TEST(test_shapes_of_tensor_memory_that_do_not_exist) {
+  static const char *const wrong[][2] = {
+      {"tcgen05.ws.m32n192k16.f16", "tcgen05.ws.m32n256k16.f16"},
+      {"tcgen05.ws.m64n32k16.f16", "tcgen05.ws.m64n64k16.f16"},
+      {"tcgen05.cta2.m256n24k16.f16", "tcgen05.cta2.m256n32k16.f16"}};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    Atom atom;
+    Diags found = diags_new(arena);
+    ck_assert_msg(!atom_parse(wrong[i][0], &atom, &found), "%s", wrong[i][0]);
+    ck_assert_str_eq(found.first->nearest, wrong[i][1]);
+  }
+}
+END_TEST
+
+// CuTe's names of Volta's instruction: N of A is column-major, T of B is row-major.
+START_TEST(test_names_of_four_products) {
+  static const char *const names[][2] = {
+      {"SM70_8x8x4_F32F16F16F32_TN", "m8n8k4.f16"},
+      {"SM70_8x8x4_F32F16F16F32_NT", "m8n8k4.col.row.f16"},
+      {"SM70_8x8x4_F16F16F16F16_NN", "m8n8k4.col.col.f16.f16"},
+      {"SM70_8x8x4_F16F16F16F16_TT", "m8n8k4.row.row.f16.f16"},
+      {"m8n8k4.row.col.f16", "m8n8k4.f16"},
+      {"mma.sync.aligned.m8n8k4.col.row.f32.f16.f16.f32", "m8n8k4.col.row.f16"}};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    ck_assert_str_eq(parse(names[i][0]).name, names[i][1]);
+  const Atom atom = parse("m8n8k4.f16");
+  ck_assert_int_eq(atom_flop(&atom), 2048);
+  LdMatrix load;
+  ck_assert(!fragment_ldmatrix(&atom, ATOM_A, true, 1, &load));
+  const FragmentMap sums = fragment_map(&atom, ATOM_C);
+  const FragmentRow row = fragment_row(&sums, 5);
+  ck_assert_int_eq(row.n_lanes, 2);
+  ck_assert_int_eq(row.lane[0], 17);
+  ck_assert_int_eq(row.lane[1], 19);
 }
 END_TEST
 
@@ -459,12 +577,10 @@ START_TEST(test_rows_are_shared_by_their_lanes) {
 }
 END_TEST
 
-// The formulas that are shown, evaluated, give the map and its inverse.
-START_TEST(test_formulas) {
-  const Layout *layout = &layouts[_i];
+// The formulas that are shown, evaluated, give the map and its inverse: the lane of product 0.
+static void check_formulas(const Atom *atom, AtomOperand operand) {
   static const FormulaName names[] = {{"lane", 0}, {"v", 1}, {"row", 2}, {"col", 3}};
-  Atom atom = parse(layout->atom);
-  FragmentMap map = fragment_map(&atom, layout->operand);
+  FragmentMap map = fragment_map(atom, operand);
   FragmentFormulas texts = fragment_formulas(arena, &map);
   const Formula *row = formula_parse(arena, texts.row, names, 4, &diags);
   const Formula *col = formula_parse(arena, texts.col, names, 4, &diags);
@@ -472,7 +588,7 @@ START_TEST(test_formulas) {
   const Formula *value = formula_parse(arena, texts.value, names, 4, &diags);
   ck_assert_msg(diags.count == 0, "%s", diags_text(arena, &diags));
   for (int l = 0; l < map.n_lanes; l++)
-    for (int v = 0; v < map.n_values; v++) {
+    for (int v = 0; v < map.n_values && !(l & (map.product_lanes | map.idle_lanes)); v++) {
       FragmentElement at = fragment_map_element(&map, l, v);
       int64_t place[] = {l, v, at.row, at.col}, got[4];
       const char *why;
@@ -480,8 +596,27 @@ START_TEST(test_formulas) {
       ck_assert(formula_eval(value, place, &got[1], &why));
       ck_assert(formula_eval(row, place, &got[2], &why));
       ck_assert(formula_eval(col, place, &got[3], &why));
-      ck_assert_int_eq(memcmp(got, place, sizeof got), 0);
+      ck_assert_msg(memcmp(got, place, sizeof got) == 0, "%s lane %d value %d: lane = %s, v = %s",
+                    atom->name, l, v, texts.lane, texts.value);
     }
+}
+
+START_TEST(test_formulas) {
+  const Atom atom = parse(layouts[_i].atom);
+  check_formulas(&atom, layouts[_i].operand);
+}
+END_TEST
+
+// N of 96 and 240 have halves that are no powers of two; N of 64 and 256 have quarters that are.
+START_TEST(test_formulas_of_tensor_memory) {
+  static const char *const names[] = {"tcgen05.cta2.m256n240k16.f16", "tcgen05.cta2.m128n96k16.f16",
+                                      "tcgen05.cta2.m128n240k8.tf32", "tcgen05.ws.m128n64k16.f16",
+                                      "tcgen05.ws.m64n256k32.e4m3",   "tcgen05.ws.m32n64k16.bf16",
+                                      "tcgen05.ws.m32n256k32.e5m2",   "tcgen05.m64n24k16.f16"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    const Atom atom = parse(names[i]);
+    check_formulas(&atom, ATOM_C);
+  }
 }
 END_TEST
 
@@ -558,7 +693,10 @@ static const struct {
     {"wgmma.m64n0k16.f16", "wgmma.m64n8k16.f16"},
     {"wgmma.m64n264k16.f16", "wgmma.m64n256k16.f16"},
     {"tcgen05.m128n12k16.f16", "tcgen05.m128n16k16.f16"},
-    {"tcgen05.m64n64k16.f16", "tcgen05.m128n256k16.f16"},
+    {"tcgen05.m96n64k16.f16", NULL},
+    {"tcgen05.cta2.m64n64k16.f16", NULL},
+    {"tcgen05.cta1.m256n64k16.f16", NULL},
+    {"m8n8k4.row.row.f64", "m8n8k4.f64"},
     {"mma.sync.aligned.m16n8k16.row.col.f32.f16.bf16.f32", NULL},
     {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f16", NULL},
     {"mma.sync.aligned.m16n8k16.row.row.f32.f16.f16.f32", "m16n8k16.f16"},
@@ -659,12 +797,17 @@ Suite *suite_fragment(void) {
   tcase_add_test(tc, test_units_are_bytes);
   tcase_add_loop_test(tc, test_maps_read_both_ways, 0, N_LAYOUTS);
   tcase_add_test(tc, test_every_row_of_the_table_is_compared);
+  tcase_add_test(tc, test_sums_lie_in_tensor_memory_as_cutlass_has_them);
+  tcase_add_test(tc, test_data_paths_have_the_letters_of_the_ptx_isa);
+  tcase_add_test(tc, test_shapes_of_tensor_memory_that_do_not_exist);
+  tcase_add_test(tc, test_names_of_four_products);
   tcase_add_loop_test(tc, test_metadata_lie_as_cutlass_has_them, 0, 3);
   tcase_add_test(tc, test_metadata_come_from_the_first_lanes);
   tcase_add_test(tc, test_lane_0_of_a_of_m16n8k16);
   tcase_add_test(tc, test_the_map_is_a_sum_over_bits);
   tcase_add_loop_test(tc, test_rows_are_shared_by_their_lanes, 0, N_LAYOUTS);
   tcase_add_loop_test(tc, test_formulas, 0, N_LAYOUTS);
+  tcase_add_test(tc, test_formulas_of_tensor_memory);
   tcase_add_test(tc, test_formulas_read_as_the_ptx_isa_writes_them);
   tcase_add_test(tc, test_facts_of_the_rows);
   tcase_add_loop_test(tc, test_spellings, 0, sizeof spellings / sizeof *spellings);

@@ -102,6 +102,8 @@ static const struct {
   int status;
   const char *says;
 } CALLS[] = {
+    {"occupancy --regs 32 --threads 128 --smem 999999 --target h200", 1,
+     "limits  with 232448 bytes: 1 block\n"},
     {"occupancy --regs 92 --threads 224 --smem 16384 --target a100 --json", 0,
      "\"blocks_per_sm\":2,\"warps_per_sm\":14,\"occupancy\":0.21875,\"limiter\":\"registers\""},
     {"occupancy --regs 92 --threads 224 --smem 16384 --target a100", 0,

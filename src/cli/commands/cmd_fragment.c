@@ -241,6 +241,8 @@ static void print_selectors(const Fragment *f) {
     print_meta_lanes(f);
     return;
   }
+  const char *lanes = fragment_lanes_text(f->arena, &f->atom, f->operand);
+  if (lanes) print_wrapped(lanes);
   if (!atom_operand_is_scale(f->operand)) return;
   const char *places = ids[atom_scales(&f->atom)];
   if (atom_is_of_thread(&f->atom)) {
@@ -292,13 +294,6 @@ static int cell_width(const Fragment *f, int run) {
   return (int)strlen(widest) + 1;
 }
 
-// Neighbours in a row with the same lane and values that follow one another.
-static int run_length(const FragmentMap *map) {
-  int run = 1;
-  for (int b = 0; b < map->n_value_bits && map->col_of_value_bit[b] == run; b++) run *= 2;
-  return run;
-}
-
 static void print_panel(const Fragment *f, int first, int end, int run) {
   int width = cell_width(f, run), label = f->map.rows > 10 ? 2 : 1;
   char cell[CELL_BYTES];
@@ -328,7 +323,7 @@ static int panel_columns(const Fragment *f, int run) {
 
 static void print_grid(const Fragment *f, bool full) {
   int cols = f->map.cols;
-  int run = panel_columns(f, 1) == cols ? 1 : run_length(&f->map);
+  int run = panel_columns(f, 1) == cols ? 1 : fragment_map_run(&f->map, false);
   int panel = panel_columns(f, run);
   int shown = full || cols <= PANELS_SHOWN * panel ? cols : PANELS_SHOWN * panel;
   for (int first = 0; first < shown; first += panel)
@@ -354,6 +349,9 @@ static void print_load(const Fragment *f, bool k_contiguous) {
 
 static void print_lane(const Fragment *f) {
   const FragmentPacking *packing = &f->packing;
+  const char *note = fragment_lane_note(f->arena, &f->map, f->lane);
+  if (note) printf("\n%s\n", note);
+  if (f->lane & f->map.idle_lanes) return;
   printf("\nlane %d holds %s\n\n", f->lane, fragment_lane_text(f->arena, &f->map, f->lane));
   printf("value  register  %-4s  row  col\n", part_name(packing));
   for (int v = 0; v < f->map.n_values; v++) {
@@ -369,6 +367,7 @@ static void print_owner(const Fragment *f) {
   printf("\n%s[%d][%d] is value %d of lane %d: register %d", atom_operand_name(f->operand), f->row,
          f->col, owner.value, owner.lane, owner.value / per);
   if (per > 1) printf(", %s %d", part_name(&f->packing), owner.value % per);
+  if (f->atom.products > 1) printf("; of the other products 4, 8 and 12 lanes further");
   putchar('\n');
 }
 
@@ -437,10 +436,11 @@ static const int *registers_of_values(Arena *arena, const FragmentPacking *packi
   return out;
 }
 
-// For factors all four lanes of a row have a copy, and one lane's counts.
+// For factors all four lanes of a row have a copy, and one lane's counts; of several products each
+// has lanes of its own.
 static bool supplies(const Fragment *f, int lane) {
   const FragmentElement at = fragment_map_element(&f->map, lane, 0);
-  return fragment_map_owner(&f->map, at.row, at.col).lane == lane;
+  return fragment_map_owner(&f->map, at.row, at.col).lane == (lane & ~f->map.product_lanes);
 }
 
 enum { CELL_NUMBERS = 4, ADDRESS_NUMBERS = 3 };
@@ -449,12 +449,13 @@ enum { CELL_NUMBERS = 4, ADDRESS_NUMBERS = 3 };
 static const int *cells(Arena *arena, const Fragment *f, int *n) {
   FragmentOwner only = {f->lane, -1};
   if (f->row >= 0) only = fragment_map_owner(&f->map, f->row, f->col);
+  const int same = f->row >= 0 ? ~f->map.product_lanes : ~0;
   int *out = ARENA_ARRAY(arena, int, f->map.n_lanes * f->map.n_values * CELL_NUMBERS);
   *n = 0;
   for (int lane = 0; lane < f->map.n_lanes; lane++)
     for (int value = 0; value < f->map.n_values; value++) {
-      if ((only.lane >= 0 && only.lane != lane) || (only.value >= 0 && only.value != value) ||
-          !supplies(f, lane))
+      if ((only.lane >= 0 && only.lane != (lane & same)) ||
+          (only.value >= 0 && only.value != value) || !supplies(f, lane))
         continue;
       const FragmentElement at = fragment_map_element(&f->map, lane, value);
       const int cell[CELL_NUMBERS] = {lane, value, at.row, at.col};

@@ -342,10 +342,14 @@ static int run_file(Arena *arena, const LayoutOptions *given, const char *path, 
   return given->json ? ttgir_view_json(arena, ttgir) : ttgir_view_print(arena, ttgir);
 }
 
-// A plain layout of CuTe is one of threads and values where a lane of it is asked for.
-static bool lays_out_registers(const LayoutOptions *given, const char *text) {
-  return register_text_is(text, NULL) ||
-         (cute_text_is(text) && (given->question.lane || given->question.element));
+// A layout of CuTe is one of threads and values where a lane of it is asked for, or an element of
+// the matrix that --shape names. One of memory names its own matrix.
+static bool lays_out_registers(Arena *arena, const LayoutOptions *given, const char *text) {
+  if (register_text_is(text, NULL) || !cute_text_is(text)) return register_text_is(text, NULL);
+  if (!given->question.element || given->question.lane) return given->question.lane;
+  CuteText cute;
+  Diags unused = diags_new(arena);
+  return given->shape && cute_text_parse(arena, text, &cute, &unused) && cute.n == 1;
 }
 
 static const RegisterLayout *read_registers(Arena *arena, const LayoutOptions *given,
@@ -376,10 +380,10 @@ static const Layout *read_memory(Arena *arena, const LayoutOptions *given, const
 
 // The first of the two that lays out registers, and the other one.
 static int run_pair(Arena *arena, const LayoutOptions *given, char **text, Diags *diags) {
-  const bool second = !lays_out_registers(given, text[0]);
+  const bool second = !lays_out_registers(arena, given, text[0]);
   RegisterPair pair = {.elem_bytes = unit_bytes(given->type ? given->type : "f16", diags)};
   pair.from = read_registers(arena, given, text[second], diags);
-  if (pair.from && !second && lays_out_registers(given, text[1]))
+  if (pair.from && !second && lays_out_registers(arena, given, text[1]))
     pair.to = read_registers(arena, given, text[1], diags);
   else if (pair.from)
     pair.memory = read_memory(arena, given, text[!second], diags);
@@ -400,9 +404,9 @@ static bool asks_registers(const LayoutOptions *given) {
 
 static int run(Arena *arena, LayoutOptions *given, int argc, char **argv, Diags *diags) {
   if (argc == 2 && !given->type && notation_is_of_scales(argv[1])) given->type = "byte";
-  const bool first = argc > 1 && lays_out_registers(given, argv[1]);
+  const bool first = argc > 1 && lays_out_registers(arena, given, argv[1]);
   if (argc == 2 && is_file(argv[1])) return run_file(arena, given, argv[1], diags);
-  if (argc == 3 && (first || lays_out_registers(given, argv[2])))
+  if (argc == 3 && (first || lays_out_registers(arena, given, argv[2])))
     return run_pair(arena, given, &argv[1], diags);
   if (argc == 2 && first) return run_registers(arena, given, argv[1], diags);
   if (asks_registers(given)) {

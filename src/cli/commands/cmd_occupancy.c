@@ -80,8 +80,8 @@ static void print_step(const ShownStep *step) {
   printf("  %-14s %4lld block%s%s", occupancy_step_name(step->step), (long long)step->blocks,
          step->blocks == 1 ? " " : "s", step->limits ? "  limits" : "");
   if (step->next >= 0)
-    printf("%*swith %lld %s: %lld blocks", step->limits ? 2 : 10, "", (long long)step->next,
-           units[step->step], (long long)step->then.blocks);
+    printf("%*swith %lld %s: %lld block%s", step->limits ? 2 : 10, "", (long long)step->next,
+           units[step->step], (long long)step->then.blocks, plural_s(step->then.blocks));
   putchar('\n');
 }
 

@@ -33,9 +33,9 @@ static LdMatrix ldmatrix_form(int index) {
 
 // Products of block-scaled atoms are not asked for: they have the registers of other atoms of the
 // same shape in bytes, and no tag would tell which lanes the factors come from. Sparse ones have
-// those of a half of the depth.
+// those of a half of the depth. Where a warp makes four products, a tag has four owners.
 static int forms_of(const Atom *row) {
-  if (!atom_is_of_warp(row) || atom_scales(row) || row->sparse) return 0;
+  if (!atom_is_of_warp(row) || atom_scales(row) || row->sparse || row->products > 1) return 0;
   return row->f16_acc ? 2 : 1;
 }
 

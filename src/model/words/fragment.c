@@ -26,6 +26,7 @@
 
 #include "base/nearest.h"
 #include "base/str.h"
+#include "base/whole.h"
 #include "model/words/dtype.h"
 #include "model/words/sparse.h"
 
@@ -33,33 +34,43 @@ enum { WARP_LANES = 32, GROUP_LANES = 128 };
 enum { REG = ATOM_PLACE_REG, SMEM = ATOM_PLACE_SMEM, TMEM = ATOM_PLACE_TMEM };
 
 const Atom atom_table[] = {
-#define ANY_ATOM(sparse_, name_, ptx_, m_, n_, k_, n_step_, type_, bits_, acc_, acc_bits_, \
-                 f16_acc_, lanes_, a_, b_, c_, first_, last_, knob_, section_)             \
-  {.sparse = sparse_,                                                                      \
-   .name = name_,                                                                          \
-   .pattern = ptx_,                                                                        \
-   .m = m_,                                                                                \
-   .n = n_,                                                                                \
-   .k = k_,                                                                                \
-   .n_step = n_step_,                                                                      \
-   .type = type_,                                                                          \
-   .bits = bits_,                                                                          \
-   .acc = acc_,                                                                            \
-   .acc_bits = acc_bits_,                                                                  \
-   .f16_acc = f16_acc_,                                                                    \
-   .lanes = lanes_,                                                                        \
-   .place = {a_, b_, c_},                                                                  \
-   .cc_first = first_,                                                                     \
-   .cc_last = last_,                                                                       \
-   .knob = knob_,                                                                          \
-   .section = section_,                                                                    \
+#define PRODUCT(sparse_, ctas_, stationary_, products_, a_col_, b_row_)               \
+  .sparse = sparse_, .ctas = ctas_, .stationary = stationary_, .products = products_, \
+  .a_col = a_col_, .b_row = b_row_
+#define ANY_ATOM(product_, name_, ptx_, m_, n_, k_, n_step_, type_, bits_, acc_, acc_bits_, \
+                 f16_acc_, lanes_, a_, b_, c_, first_, last_, knob_, section_)              \
+  {product_,                                                                                \
+   .name = name_,                                                                           \
+   .pattern = ptx_,                                                                         \
+   .m = m_,                                                                                 \
+   .n = n_,                                                                                 \
+   .k = k_,                                                                                 \
+   .n_step = n_step_,                                                                       \
+   .type = type_,                                                                           \
+   .bits = bits_,                                                                           \
+   .acc = acc_,                                                                             \
+   .acc_bits = acc_bits_,                                                                   \
+   .f16_acc = f16_acc_,                                                                     \
+   .lanes = lanes_,                                                                         \
+   .place = {a_, b_, c_},                                                                   \
+   .cc_first = first_,                                                                      \
+   .cc_last = last_,                                                                        \
+   .knob = knob_,                                                                           \
+   .section = section_,                                                                     \
    .unit = 1},
-#define ATOM(...) ANY_ATOM(0, __VA_ARGS__)
-#define SPARSE_ATOM(...) ANY_ATOM(1, __VA_ARGS__)
+#define ATOM(...) ANY_ATOM(PRODUCT(0, 1, 0, 1, 0, 0), __VA_ARGS__)
+#define SPARSE_ATOM(...) ANY_ATOM(PRODUCT(1, 1, 0, 1, 0, 0), __VA_ARGS__)
+#define WS_ATOM(...) ANY_ATOM(PRODUCT(0, 1, 1, 1, 0, 0), __VA_ARGS__)
+#define PAIR_ATOM(...) ANY_ATOM(PRODUCT(0, 2, 0, 1, 0, 0), __VA_ARGS__)
+#define QUAD_ATOM(a_col_, b_row_, ...) ANY_ATOM(PRODUCT(0, 1, 0, 4, a_col_, b_row_), __VA_ARGS__)
 #include "model/words/atom.def"
 #undef ATOM
 #undef SPARSE_ATOM
+#undef WS_ATOM
+#undef PAIR_ATOM
+#undef QUAD_ATOM
 #undef ANY_ATOM
+#undef PRODUCT
 };
 const int atom_count = (int)(sizeof atom_table / sizeof *atom_table);
 
@@ -75,7 +86,13 @@ bool atom_on(const Atom *atom, int cc) {
   return cc >= atom->cc_first && (atom->cc_last == 0 || cc <= atom->cc_last);
 }
 
-int64_t atom_flop(const Atom *atom) { return 2LL * atom->m * atom->n * atom->k * atom->unit; }
+bool atom_same_row(const Atom *a, const Atom *b) {
+  return a->pattern == b->pattern && a->m == b->m && str_equal(a->type, b->type);
+}
+
+int64_t atom_flop(const Atom *atom) {
+  return 2LL * atom->products * atom->m * atom->n * atom->k * atom->unit;
+}
 
 static DType atom_type(const Atom *atom) {
   DType type = DTYPE_F32;
@@ -122,7 +139,9 @@ const char *atom_operand_name(AtomOperand operand) {
   return names[operand];
 }
 
-int atom_lanes(const Atom *atom) { return atom->lanes == WARP_LANES ? WARP_LANES : GROUP_LANES; }
+int atom_lanes(const Atom *atom) {
+  return atom->lanes == WARP_LANES ? WARP_LANES : atom->ctas * GROUP_LANES;
+}
 int atom_warps(const Atom *atom) { return atom_lanes(atom) / WARP_LANES; }
 
 bool atom_operand_is_scale(AtomOperand operand) {
@@ -155,11 +174,13 @@ enum { SPELLED_MAX = 96, TYPES_MAX = 4 };
 // The parts of a name, whichever way it is spelled.
 typedef struct Spelling {
   char text[SPELLED_MAX];  // lower case, '.' for '_'
-  int lanes;     // that issue it, where the name says so: of a warpgroup, or one; 0: it does not
-  bool sparse;   // A is stored as half of its columns: sp, sp::ordered_metadata
-  int n_orders;  // of A and B: "row" and "col", which every atom has so
-  bool wrong_order;  // or another way
-  int m, n, k;       // 0: there was no shape
+  int lanes;        // that issue it, where the name says so: of a warpgroup, or one; 0: it does not
+  bool sparse;      // A is stored as half of its columns: sp, sp::ordered_metadata
+  bool stationary;  // ws
+  int ctas;         // cta1, cta2; 0: the name does not say
+  int n_orders;     // of A and B: "row" and "col", which nearly every atom has so
+  bool a_col, b_row;  // or another way
+  int m, n, k;        // 0: there was no shape
   int n_types;
   const char *type[TYPES_MAX];  // into `text`
 } Spelling;
@@ -176,8 +197,16 @@ static void read_word(Spelling *out, const char *word) {
     out->lanes = GROUP_LANES;
   } else if (str_equal(word, "tcgen05")) {
     out->lanes = 1;
+  } else if (str_equal(word, "ws")) {
+    out->stationary = true;
+  } else if (str_equal(word, "cta1") || str_equal(word, "cta2")) {
+    out->ctas = word[3] - '0';
   } else if (str_equal(word, "row") || str_equal(word, "col")) {
-    out->wrong_order |= !str_equal(word, out->n_orders++ == 0 ? "row" : "col");
+    const bool is_row = str_equal(word, "row");
+    if (out->n_orders++ == 0)
+      out->a_col = !is_row;
+    else
+      out->b_row = is_row;
   } else if (sscanf(word, "m%3dn%3dk%3d", &m, &n, &k) == 3 &&
              snprintf(shape, sizeof shape, "m%dn%dk%d", m, n, k) > 0 && str_equal(shape, word)) {
     out->m = m, out->n = n, out->k = k;
@@ -216,12 +245,16 @@ static bool read_types(const Spelling *spelling, const char **type, const char *
   return whole == 3 || str_equal(t[0], t[3]);
 }
 
+// A name that does not say how many CTAs multiply means one, where one can have its M.
 static const Atom *find_row(const Spelling *spelling, const char *type) {
+  const int ctas = spelling->ctas ? spelling->ctas : spelling->m > GROUP_LANES ? 2 : 1;
   for (int i = 0; i < atom_count; i++) {
     const Atom *row = &atom_table[i];
     bool shape = row->m == spelling->m && row->k == spelling->k &&
                  row->sparse == spelling->sparse && (row->n == spelling->n || row->n_step > 0);
-    if (shape && row->lanes == (spelling->lanes ? spelling->lanes : WARP_LANES) &&
+    bool form = row->stationary == spelling->stationary && row->a_col == spelling->a_col &&
+                row->b_row == spelling->b_row && row->ctas == ctas;
+    if (shape && form && row->lanes == (spelling->lanes ? spelling->lanes : WARP_LANES) &&
         str_equal(row->type, type))
       return row;
   }
@@ -238,9 +271,10 @@ static bool fail(Diags *diags, const char *nearest, const char *sentence) {
 static const char *nearest_atom(Arena *arena, const char *text) {
   Atom wgmma;
   Diags unused = diags_new(arena);
-  const char *names[64], *warpgroup = arena_printf(arena, "wgmma.%s", text);
+  enum { NAMES_MAX = 128 };
+  const char *names[NAMES_MAX], *warpgroup = arena_printf(arena, "wgmma.%s", text);
   if (!str_starts(text, "wgmma.") && atom_parse(warpgroup, &wgmma, &unused)) return warpgroup;
-  assert(atom_count <= 64);
+  assert(atom_count <= NAMES_MAX);
   for (int i = 0; i < atom_count; i++) {
     names[i] = atom_table[i].name;
     if (*text && str_starts(names[i], text)) return names[i];
@@ -252,20 +286,29 @@ static const char *nearest_atom(Arena *arena, const char *text) {
   return atom_table[0].name;
 }
 
-static bool fail_unknown(Diags *diags, const char *text) {
+// The row that differs in the order of A and B alone; NULL: there is none.
+static const Atom *in_usual_order(const Spelling *spelling, const char *type) {
+  Spelling usual = *spelling;
+  usual.a_col = usual.b_row = false;
+  return find_row(&usual, type);
+}
+
+static bool fail_unknown(Diags *diags, const Atom *near, const char *text) {
   Spelling spelling = spelling_of(text);
   const char *name = spelling.text;
   while (str_starts(name, "mma.") || str_starts(name, "sync.") || str_starts(name, "aligned."))
     name = strchr(name, '.') + 1;
-  return fail(diags, nearest_atom(diags->arena, name),
+  return fail(diags, near ? near->name : nearest_atom(diags->arena, name),
               arena_printf(diags->arena, "\"%.80s\" is not a known atom",
                            str_sanitise(diags->arena, text)));
 }
 
 // PTX ISA, shapes of wgmma: of s8 there is every multiple of 8 up to 32, then every multiple of 16.
+// Shapes of tcgen05.mma.ws: 64, 128 and 256.
 bool atom_has_n(const Atom *row, int n) {
   enum { DENSE_MAX = 32, INTEGER_STEP = 16 };
   if (row->n_step == 0) return n == row->n;
+  if (row->stationary && !is_power_of_two(n)) return false;
   bool sparse = str_equal(row->type, "s8") && n > DENSE_MAX;
   return n >= row->n_step && n <= 256 && n % (sparse ? INTEGER_STEP : row->n_step) == 0;
 }
@@ -297,6 +340,10 @@ static bool choose_n(Atom *atom, int n, Diags *diags) {
   int nearest = n < step ? step : n > most ? most : (n + step / 2) / step * step;
   bool gap = !atom_has_n(atom, nearest);
   atom_set_n(atom, gap ? nearest + step : nearest);
+  if (atom->stationary && atom->n != n)
+    return fail(
+        diags, arena_strdup(diags->arena, atom->name),
+        arena_printf(diags->arena, "tcgen05.mma.ws with N=%d: N must be 64, 128 or 256", n));
   if (nearest == n && gap)
     return fail(diags, arena_strdup(diags->arena, atom->name),
                 arena_printf(diags->arena,
@@ -338,9 +385,9 @@ bool atom_parse(const char *text, Atom *out, Diags *diags) {
   Spelling spelling = spelling_of(text);
   const char *type, *acc;
   read_words(&spelling);
-  bool known = read_types(&spelling, &type, &acc) && !spelling.wrong_order;
+  bool known = read_types(&spelling, &type, &acc);
   const Atom *row = known ? find_row(&spelling, type) : NULL;
-  if (!row) return fail_unknown(diags, text);
+  if (!row) return fail_unknown(diags, known ? in_usual_order(&spelling, type) : NULL, text);
   Atom atom = *row;
   if (!choose_n(&atom, spelling.n, diags) || !choose_acc(&atom, acc, diags)) return false;
   *out = atom;
@@ -384,32 +431,10 @@ static void lane_bits(MapBuilder *builder, int *of_lane, int from, int n) {
   for (int i = 0; i < n; i++) of_lane[builder->map->n_lane_bits++] = from << i;
 }
 
-// For tcgen05 32 rows of A, or columns of B, have their factors side by side in the lanes of a
-// column of tensor memory, the next 32 in the next column; the three other quarters of the lanes
-// have copies. A column is a word of four bytes, of which the ID says where an instruction's
-// factors begin.
-static FragmentMap tensor_scale_map(const Atom *atom, AtomOperand operand) {
-  const bool a = operand == ATOM_SFA;
-  const int n = atom_scales(atom), across = a ? atom->m : atom->n;
-  FragmentMap map = {.rows = a ? across : n,
-                     .cols = a ? n : across,
-                     .n_lanes = GROUP_LANES,
-                     .n_values = n * ((across + WARP_LANES - 1) / WARP_LANES),
-                     .n_lane_bits = 7};
-  int *spread = a ? map.row_of_lane_bit : map.col_of_lane_bit;
-  int *along_k = a ? map.col_of_value_bit : map.row_of_value_bit;
-  int *columns = a ? map.row_of_value_bit : map.col_of_value_bit;
-  for (int bit = 0; 1 << bit < WARP_LANES; bit++) spread[bit] = 1 << bit;
-  for (int weight = 1; weight < n; weight *= 2) along_k[map.n_value_bits++] = weight;
-  for (int row = WARP_LANES; row < across; row *= 2) columns[map.n_value_bits++] = row;
-  return map;
-}
-
 // With thread-id 0 the first lanes of each four supply the factors: of A both, for rows 8 apart, of
 // B the first. The others hold copies, which the instruction does not look at. Byte v of a lane's
 // register, counted from byte-id on, belongs to the v-th piece of K.
 static FragmentMap scale_map(const Atom *atom, AtomOperand operand) {
-  if (atom_is_of_thread(atom)) return tensor_scale_map(atom, operand);
   const bool a = operand == ATOM_SFA;
   const int n = atom_scales(atom);
   FragmentMap map = {.rows = a ? atom->m : n,
@@ -458,6 +483,8 @@ static FragmentMap meta_map(const Atom *atom) {
 
 FragmentMap fragment_map(const Atom *atom, AtomOperand operand) {
   assert(atom_in_lanes(atom, operand));
+  if (atom_is_of_thread(atom)) return fragment_tensor_map(atom, operand);
+  if (atom->products > 1) return fragment_quad_map(atom, operand);
   if (atom_operand_is_scale(operand)) return scale_map(atom, operand);
   if (operand == ATOM_META) return meta_map(atom);
   const int stored = atom->sparse ? atom->k / 2 : atom->k;
@@ -470,11 +497,6 @@ FragmentMap fragment_map(const Atom *atom, AtomOperand operand) {
   MapBuilder to_row = {&map, map.row_of_lane_bit, map.row_of_value_bit, map.col_of_lane_bit,
                        map.col_of_value_bit};
   MapBuilder *b = operand == ATOM_B ? &to_row : &to_col;
-  if (atom->place[operand] & ATOM_PLACE_TMEM) {  // row by lane, column by column
-    lane_bits(b, b->spread_of_lane, 1, 7);
-    value_bits(b, b->packed_of_value, 1, map.cols);
-    return map;
-  }
   int packed = operand == ATOM_B ? map.rows : map.cols;
   int spread = operand == ATOM_B ? map.cols : map.rows;
   int pack = neighbours(atom, operand);
@@ -497,14 +519,28 @@ FragmentElement fragment_map_element(const FragmentMap *map, int lane, int value
   return at;
 }
 
-// Each bit of row and column belongs to one bit of lane or value: read it there.
+// The bit of lane or value that adds most to an axis, and no more than `rest`; 0: none adds.
+static int take_weight(const int *of_lane, const int *of_value, const FragmentMap *map, int rest,
+                       FragmentOwner *owner) {
+  int most = 0;
+  FragmentOwner bit = {0, 0};
+  for (int b = 0; b < map->n_lane_bits; b++)
+    if (of_lane[b] > most && of_lane[b] <= rest)
+      most = of_lane[b], bit = (FragmentOwner){.lane = 1 << b};
+  for (int b = 0; b < map->n_value_bits; b++)
+    if (of_value[b] > most && of_value[b] <= rest)
+      most = of_value[b], bit = (FragmentOwner){.value = 1 << b};
+  owner->lane |= bit.lane;
+  owner->value |= bit.value;
+  return most;
+}
+
+// A weight is at most twice the next smaller one of its axis: largest first leaves nothing over.
 FragmentOwner fragment_map_owner(const FragmentMap *map, int row, int col) {
   assert(row >= 0 && row < map->rows && col >= 0 && col < map->cols);
   FragmentOwner owner = {0, 0};
-  for (int b = 0; b < map->n_lane_bits; b++)
-    if ((row & map->row_of_lane_bit[b]) | (col & map->col_of_lane_bit[b])) owner.lane |= 1 << b;
-  for (int b = 0; b < map->n_value_bits; b++)
-    if ((row & map->row_of_value_bit[b]) | (col & map->col_of_value_bit[b])) owner.value |= 1 << b;
+  while (row > 0) row -= take_weight(map->row_of_lane_bit, map->row_of_value_bit, map, row, &owner);
+  while (col > 0) col -= take_weight(map->col_of_lane_bit, map->col_of_value_bit, map, col, &owner);
   return owner;
 }
 

@@ -8,13 +8,15 @@
 //   FragmentOwner o = fragment_owner(&atom, ATOM_A, 3, 5);        lane 14, value 1
 //
 // Lanes count from 0 to 31; of a warpgroup's atom from 0 to 127, warp after warp, and so do those
-// of tensor memory. Values count a lane's elements in register order, low half first. A is M × K; B
-// is K × N, so its row is k and its column n; C (and D) is M × N.
+// of tensor memory; those of the second CTA of a pair go on from 128. Values count a lane's
+// elements in register order, low half first. A is M × K; B is K × N, so its row is k and its
+// column n; C (and D) is M × N.
 //
 // Every one of these maps is a sum over the bits of lane and value, without carries: bit b of the
 // lane adds row_of_lane_bit[b] to the row and col_of_lane_bit[b] to the column, and so do the bits
-// of the value. One of the two is 0 and the other a power of two, and no power occurs twice in a
-// row or in a column; so a map is a permutation of bits and reads both ways.
+// of the value. One of the two is 0, and no weight occurs twice in a row or in a column. Weights
+// are powers of two, but for columns that tensor memory folds onto further lanes: there N / 2 or N
+// / 4 is one. Each is at most twice the next smaller one of its axis; so a map reads both ways.
 //
 //   FragmentMap map = fragment_map(&atom, ATOM_A);
 //   row = (lane >> 2 & 1) * 1 + (lane >> 3 & 1) * 2 + (lane >> 4 & 1) * 4 + (v >> 1 & 1) * 8
@@ -59,6 +61,10 @@ typedef struct Atom {
   int acc_bits;           // of one element of C
   bool f16_acc;           // C may be f16 too
   bool sparse;            // A is stored as M × K / 2: metadata say which columns these are
+  int ctas;               // that multiply together: 1, or 2 (tcgen05, cta_group::2)
+  bool stationary;        // tcgen05.mma.ws
+  int products;           // that a warp makes at once: 1, or 4, one in each quad pair
+  bool a_col, b_row;      // A is column-major, B row-major: of the four products alone
   int lanes;              // that issue it together: 32, 128 or 1
   unsigned place[3];      // where A, B and C may lie: bits of AtomPlace
   int cc_first, cc_last;  // compute capabilities, 90 for 9.0; cc_last 0: every later one too
@@ -78,8 +84,9 @@ bool atom_parse(const char *text, Atom *out, Diags *diags);
 // "m16n8k16.f16.f32" of CuTe's "SM80_16x8x16_F32F16F16F32_TN", which atom_parse reads too; NULL: it
 // is no such name.
 const char *atom_of_cute(Arena *arena, const char *text);
-const Atom *atom_find_knob(const char *value);  // "mma_m16n8k16_f16"; NULL: no row has it
-bool atom_has_n(const Atom *row, int n);        // a row with n_step comes with this N
+const Atom *atom_find_knob(const char *value);     // "mma_m16n8k16_f16"; NULL: no row has it
+bool atom_has_n(const Atom *row, int n);           // a row with n_step comes with this N
+bool atom_same_row(const Atom *a, const Atom *b);  // with any N and any sums
 // A name of an atom, by dots or underscores, with n columns: wgmma_m64n128k16_bf16.
 void atom_name_with_n(char *out, size_t bytes, const char *name, int m, int n);
 void atom_set_n(Atom *atom, int n);  // of a row with n_step, a multiple of it
@@ -97,9 +104,10 @@ int64_t atom_flop(const Atom *atom);     // 2 · M · N · K
 const char *atom_ptx(Arena *arena, const Atom *atom);
 const char *atom_operand_name(AtomOperand operand);  // "A"
 bool atom_operand_is_scale(AtomOperand operand);     // SFA or SFB
-// Lanes over which the sums lie: 32 or 128, in registers or in tensor memory.
+// Lanes over which the sums lie: 32 or 128, in registers or in tensor memory; 256 of a pair of
+// CTAs.
 int atom_lanes(const Atom *atom);
-int atom_warps(const Atom *atom);  // warps of those lanes: 1 or 4
+int atom_warps(const Atom *atom);  // warps of those lanes: 1, 4 or 8
 // Whether the operand may be in registers. B of a warpgroup's atom has none: it is read from shared
 // memory through a descriptor; of one in tensor memory lanes have copies of the sums alone.
 bool atom_in_registers(const Atom *atom, AtomOperand operand);
@@ -111,7 +119,7 @@ int atom_issuing_warps(const Atom *atom);     // warps that come by it: 1, or 4 
 
 // ---- fragments ----------------------------------------------------------------------------------
 
-enum { FRAGMENT_LANE_BITS = 7, FRAGMENT_VALUE_BITS = 8 };
+enum { FRAGMENT_LANE_BITS = 8, FRAGMENT_VALUE_BITS = 8 };
 
 typedef struct FragmentMap {
   int rows, cols;  // of the operand
@@ -119,6 +127,10 @@ typedef struct FragmentMap {
   int n_lane_bits, n_value_bits;
   int row_of_lane_bit[FRAGMENT_LANE_BITS], col_of_lane_bit[FRAGMENT_LANE_BITS];
   int row_of_value_bit[FRAGMENT_VALUE_BITS], col_of_value_bit[FRAGMENT_VALUE_BITS];
+  // Bits of the lane without a weight: those that number a warp's products, whose lanes hold the
+  // same elements of each; and those that are set in lanes that hold nothing. What is in neither is
+  // set in lanes with copies.
+  int product_lanes, idle_lanes;
 } FragmentMap;
 
 typedef struct FragmentElement {
@@ -133,8 +145,16 @@ typedef struct FragmentOwner {
 bool atom_in_lanes(const Atom *atom, AtomOperand operand);
 // The operand must be in lanes, here and below.
 FragmentMap fragment_map(const Atom *atom, AtomOperand operand);
+// Its two parts with rules of their own (fragment_lanes.c).
+FragmentMap fragment_tensor_map(const Atom *atom, AtomOperand operand);  // tcgen05
+FragmentMap fragment_quad_map(const Atom *atom, AtomOperand operand);    // four products
 FragmentElement fragment_map_element(const FragmentMap *map, int lane, int value);
+// Neighbours in a row, or down a column, that a lane holds one after the other.
+int fragment_map_run(const FragmentMap *map, bool down);
+// The first lane that holds it: of the first product.
 FragmentOwner fragment_map_owner(const FragmentMap *map, int row, int col);
+// "D": the PTX ISA's letter for how the sums of a tcgen05 atom lie in tensor memory.
+char atom_data_path(const Atom *atom);
 
 FragmentElement fragment_element(const Atom *atom, AtomOperand operand, int lane, int value);
 FragmentOwner fragment_owner(const Atom *atom, AtomOperand operand, int row, int col);

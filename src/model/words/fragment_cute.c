@@ -1,6 +1,7 @@
 // CuTe's names of atoms in this program's words.
 //
 //   SM80_16x8x16_F32F16F16F32_TN    m16n8k16.f16.f32
+//   SM70_8x8x4_F32F16F16F32_NT      m8n8k4.col.row.f16.f32: N of A is along M, T of B along N
 //   SM90_64x128x16_F16F16F16_SS     wgmma.m64n128k16.f16.f16
 //   SM90::GMMA::SPARSE::GMMA_64x128x32_F32F16F16_SS     wgmma.sp.m64n128k32.f16.f32
 #include <stdio.h>
@@ -9,7 +10,7 @@
 #include "base/str.h"
 #include "model/words/fragment.h"
 
-enum { WARPGROUP_M = 64, TYPES = 2 };
+enum { WARPGROUP_M = 64, TYPES = 2, VOLTA = 70 };
 
 // The type at the beginning of "F32BF16BF16F32", in small letters; NULL: none begins there.
 static const char *take_type(Arena *arena, const char **at) {
@@ -34,6 +35,10 @@ const char *atom_of_cute(Arena *arena, const char *text) {
   const char *at = text + used, *type[TYPES];
   for (int i = 0; i < TYPES; i++)
     if (!(type[i] = take_type(arena, &at))) return NULL;
-  return arena_printf(arena, "%s%sm%dn%dk%d.%s.%s", m == WARPGROUP_M ? "wgmma." : "",
-                      head == 2 ? "sp." : "", m, n, k, type[1], type[0]);
+  const char *end = strrchr(text, '_'), *orders = "";
+  if (arch == VOLTA)
+    orders = arena_printf(arena, ".%s.%s", end[1] == 'N' ? "col" : "row",
+                          end[1] && end[2] == 'T' ? "row" : "col");
+  return arena_printf(arena, "%s%sm%dn%dk%d%s.%s.%s", m == WARPGROUP_M ? "wgmma." : "",
+                      head == 2 ? "sp." : "", m, n, k, orders, type[1], type[0]);
 }

@@ -39,7 +39,7 @@ static int add_matrix_bits(LdMatrix *load, const FragmentMap *map, int per_regis
 bool fragment_ldmatrix(const Atom *atom, AtomOperand operand, bool k_contiguous, int n_fragments,
                        LdMatrix *out) {
   if (operand >= ATOM_C || !atom_in_registers(atom, operand) || atom->bits > 32) return false;
-  if (!k_contiguous && atom->bits != 16) return false;
+  if (atom->products > 1 || (!k_contiguous && atom->bits != 16)) return false;
   if (n_fragments < 1 || (n_fragments & (n_fragments - 1))) return false;
   FragmentMap map = fragment_map(atom, operand);
   LdMatrix load = {.trans = !k_contiguous, .n_lane_bits = 3};

@@ -24,6 +24,7 @@ FragmentRows fragment_rows(const FragmentMap *map) {
   }
   for (int bit = 0; bit < map->n_lane_bits; bit++)
     if (!map->row_of_lane_bit[bit]) rows.lane_mask |= 1 << bit;
+  rows.lane_mask &= ~(map->product_lanes | map->idle_lanes);
   return rows;
 }
 

@@ -55,7 +55,11 @@ void atom_list_text(Arena *arena) {
       "nvfp4 a\n"
       "lane also gives two registers of scale factors, SFA and SFB (sm_120a). Atoms of tcgen05 "
       "have\n"
-      "their factors in tensor memory. An A of sp is sparse: two of each four columns are stored, "
+      "their factors in tensor memory. cta2 is a pair of CTAs, and M that of both; ws is "
+      "tcgen05.mma.ws,\n"
+      "with N of 64, 128 or 256. m8n8k4.f16 makes four products, each in a quarter of the warp's "
+      "lanes.\n"
+      "An A of sp is sparse: two of each four columns are stored, "
       "and\n"
       "lanes give a register of metadata, E. FLOP count the columns that are left out, too.\n",
       stdout);

@@ -4,20 +4,23 @@
 //   lane bits 2 3 4 with weights 1 2 4 in the row    →  lane / 4
 //   value bit 1 with weight 8 in the row             →  v / 2 % 2 * 8
 //
-// A field that reaches the top bit of its variable needs no remainder.
+// A field that reaches the top bit of its variable needs no remainder. On the way back a field's
+// bits are weights of an axis: 24 and 48 are col / 24, in front of which 1 to 16 are col % 24.
 #include "model/readings/place/fragment_text.h"
 
 #include "base/str.h"
 #include "base/whole.h"
+#include "model/ir/expr.h"
+#include "model/ir/role.h"
 
-enum { AXIS_BITS = 8 };
+enum { AXIS_BITS = FRAGMENT_LANE_BITS + FRAGMENT_VALUE_BITS };
 
-static void add_field(Str *out, const char *variable, int first_bit, int n_bits, bool to_top,
-                      int weight) {
+// variable / from % count * weight; count 0: it reaches the top.
+static void add_field(Str *out, const char *variable, int from, int count, int weight) {
   if (out->length) str_add(out, " + ");
   str_add(out, variable);
-  if (first_bit) str_printf(out, " / %d", 1 << first_bit);
-  if (!to_top) str_printf(out, " %% %d", 1 << n_bits);
+  if (from != 1) str_printf(out, " / %d", from);
+  if (count) str_printf(out, " %% %d", count);
   if (weight != 1) str_printf(out, " * %d", weight);
 }
 
@@ -26,7 +29,8 @@ static void add_fields(Str *out, const char *variable, const int *weight_of_bit,
     int weight = weight_of_bit[first];
     for (end = first + 1; end < n_bits && weight_of_bit[end] == weight << (end - first); end++) {
     }
-    if (weight) add_field(out, variable, first, end - first, end == n_bits, weight);
+    if (weight)
+      add_field(out, variable, 1 << first, end == n_bits ? 0 : 1 << (end - first), weight);
   }
 }
 
@@ -38,30 +42,58 @@ static const char *formula(Arena *arena, const char *first, const int *first_wei
   return out.length ? out.text : "0";
 }
 
-// Bit b of the owner has `weights[b]` in an axis: seen from the axis, the bit of that weight adds 1
-// << b.
-static void invert(const int *weights, int n_weights, int *weight_of_axis_bit) {
-  for (int b = 0; b < n_weights; b++)
-    if (weights[b]) weight_of_axis_bit[log2_up(weights[b])] = 1 << b;
+// The bits of lane and value that an axis is the sum of, by rising weight.
+typedef struct AxisBits {
+  int n, weight[AXIS_BITS],
+      adds[AXIS_BITS];  // adds: to the owner that is asked for; 0: to the other
+} AxisBits;
+
+static void put_bits(AxisBits *axis, const int *weights, int n, bool asked) {
+  for (int b = 0; b < n; b++) {
+    if (!weights[b]) continue;
+    int at = axis->n++;
+    for (; at > 0 && axis->weight[at - 1] > weights[b]; at--) {
+      axis->weight[at] = axis->weight[at - 1];
+      axis->adds[at] = axis->adds[at - 1];
+    }
+    axis->weight[at] = weights[b];
+    axis->adds[at] = asked ? 1 << b : 0;
+  }
 }
 
-static const char *inverse(Arena *arena, const FragmentMap *map, const int *rows, const int *cols,
-                           int n_bits) {
-  int of_row[AXIS_BITS] = {0}, of_col[AXIS_BITS] = {0};
-  invert(rows, n_bits, of_row);
-  invert(cols, n_bits, of_col);
-  return formula(arena, "row", of_row, log2_up(map->rows), "col", of_col, log2_up(map->cols));
+static void add_axis(Str *out, const char *variable, const AxisBits *axis) {
+  for (int first = 0, end; first < axis->n; first = end) {
+    const int weight = axis->weight[first], adds = axis->adds[first];
+    for (end = first + 1; end < axis->n && axis->weight[end] == weight << (end - first) &&
+                          axis->adds[end] == adds << (end - first);
+         end++) {
+    }
+    if (adds)
+      add_field(out, variable, weight, end < axis->n ? axis->weight[end] / weight : 0, adds);
+  }
+}
+
+// Lane or value as a formula of row and col.
+static const char *inverse(Arena *arena, const FragmentMap *map, bool lane) {
+  Str out = str_new(arena);
+  AxisBits row = {0}, col = {0};
+  put_bits(&row, map->row_of_lane_bit, map->n_lane_bits, lane);
+  put_bits(&row, map->row_of_value_bit, map->n_value_bits, !lane);
+  put_bits(&col, map->col_of_lane_bit, map->n_lane_bits, lane);
+  put_bits(&col, map->col_of_value_bit, map->n_value_bits, !lane);
+  add_axis(&out, "row", &row);
+  add_axis(&out, "col", &col);
+  return out.length ? out.text : "0";
 }
 
 FragmentFormulas fragment_formulas(Arena *arena, const FragmentMap *map) {
   int lanes = map->n_lane_bits, values = map->n_value_bits;
-  return (FragmentFormulas){
-      .row =
-          formula(arena, "lane", map->row_of_lane_bit, lanes, "v", map->row_of_value_bit, values),
-      .col =
-          formula(arena, "lane", map->col_of_lane_bit, lanes, "v", map->col_of_value_bit, values),
-      .lane = inverse(arena, map, map->row_of_lane_bit, map->col_of_lane_bit, lanes),
-      .value = inverse(arena, map, map->row_of_value_bit, map->col_of_value_bit, values)};
+  return (FragmentFormulas){.row = formula(arena, "lane", map->row_of_lane_bit, lanes, "v",
+                                           map->row_of_value_bit, values),
+                            .col = formula(arena, "lane", map->col_of_lane_bit, lanes, "v",
+                                           map->col_of_value_bit, values),
+                            .lane = inverse(arena, map, true),
+                            .value = inverse(arena, map, false)};
 }
 
 const char *fragment_lane_text(Arena *arena, const FragmentMap *map, int lane) {
@@ -80,6 +112,38 @@ const char *ldmatrix_matrix_text(Arena *arena, const LdMatrix *load, int matrix)
                       to.row, to.col);
 }
 
+// ---- lanes that are no owners -------------------------------------------------------------------
+
+static const char *columns_text(Arena *arena, const FragmentMap *map) {
+  const int folds = map->cols / map->n_values;
+  if (folds == 1) return "all columns of its row";
+  return arena_printf(arena, "%d columns of its row, lane + %d the next %d", map->n_values,
+                      TENSOR_LANES / folds, map->n_values);
+}
+
+const char *fragment_lanes_text(Arena *arena, const Atom *atom, AtomOperand operand) {
+  if (atom_operand_is_scale(operand)) return NULL;
+  if (atom->products > 1)
+    return arena_printf(arena,
+                        "the warp makes %d products: a lane is of product lane / 4 %% %d. The map "
+                        "has product 0",
+                        atom->products, atom->products);
+  if (!atom_is_of_thread(atom) || operand != ATOM_C) return NULL;
+  const FragmentMap map = fragment_map(atom, operand);
+  return arena_printf(arena, "tensor memory, data path layout %c: a lane has %s%s%s",
+                      atom_data_path(atom), columns_text(arena, &map),
+                      map.idle_lanes ? "; lanes 16 to 31 of each warp have none" : "",
+                      atom->ctas == 2 ? "; lanes from 128 on are those of the second CTA" : "");
+}
+
+const char *fragment_lane_note(Arena *arena, const FragmentMap *map, int lane) {
+  if (lane & map->idle_lanes) return arena_printf(arena, "lane %d holds nothing", lane);
+  const int lowest = map->product_lanes & -map->product_lanes;
+  if (!lowest) return NULL;
+  return arena_printf(arena, "lane %d is of product %d", lane,
+                      (lane & map->product_lanes) / lowest);
+}
+
 // ---- rows, and sums that become an operand ------------------------------------------------------
 
 // " values 0 1", " value 3", " values 0 1 4 5 8 9 12 13 … 29"
@@ -96,9 +160,11 @@ const char *fragment_row_text(Arena *arena, const FragmentRow *row) {
   for (int i = 0; i < row->n_steps; i++) bit[i] = log2_up(row->distance[i]);
   str_printf(&out, "row %d lies in ", row->row);
   add_numbers(&out, "lane", row->lane, row->n_lanes);
-  add_numbers(&out, ": bit", bit, row->n_steps);
-  str_printf(&out, " of their numbers ha%s no weight in the row; each has ",
-             row->n_steps == 1 ? "s" : "ve");
+  if (row->n_steps) add_numbers(&out, ": bit", bit, row->n_steps);
+  str_printf(&out, "%s; each has ",
+             row->n_steps == 0   ? " alone"
+             : row->n_steps == 1 ? " of their numbers has no weight in the row"
+                                 : " of their numbers have no weight in the row");
   add_numbers(&out, "value", row->value, row->n_values);
   str_add(&out, " of it");
   return out.text;
@@ -108,8 +174,10 @@ const char *fragment_step_text(Arena *arena, const FragmentRow *row, int step) {
   Str out = str_new(arena);
   if (step == 0)
     add_numbers(&out, "in each lane, value", row->value, row->n_values);
-  else
+  else if (row->distance[step - 1] < LANES)
     str_printf(&out, "shfl ^ %d", row->distance[step - 1]);
+  else
+    str_printf(&out, "warp ^ %d, through shared memory", row->distance[step - 1] / LANES);
   str_printf(&out, ": %d of %d columns", row->n_values << step, row->n_lanes * row->n_values);
   return out.text;
 }

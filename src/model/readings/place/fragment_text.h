@@ -17,6 +17,13 @@ FragmentFormulas fragment_formulas(Arena *arena, const FragmentMap *map);
 // "[0][0] [0][1] [8][0] …": the elements of a lane in register order.
 const char *fragment_lane_text(Arena *arena, const FragmentMap *map, int lane);
 
+// Says what else is to be known of the lanes: that they make four products, or how rows of sums lie
+// in tensor memory. NULL: nothing.
+const char *fragment_lanes_text(Arena *arena, const Atom *atom, AtomOperand operand);
+// "lane 5 is of product 1", "lane 16 holds nothing"; NULL: it is the first that holds its elements,
+// or has a copy.
+const char *fragment_lane_note(Arena *arena, const FragmentMap *map, int lane);
+
 // "lanes 0-7: [0][0] to [7][0]": where the rows of a matrix begin that those lanes address.
 const char *ldmatrix_matrix_text(Arena *arena, const LdMatrix *load, int matrix);
 

@@ -17,6 +17,13 @@ typedef struct Known {
 static const Known known[] = {
     {"mma", "multiply and accumulate: D = A·B + C, each a matrix"},
     {"wgmma", "the same for a warpgroup: four warps, 128 lanes"},
+    {"tcgen05", "the tensor cores of Blackwell: one thread asks, sums lie in tensor memory"},
+    {"ws", "weight-stationary: B stays in the tensor core for the next products"},
+    {"cta_group::1", "one CTA multiplies"},
+    {"cta_group::2", "a pair of CTAs multiplies: half of A's rows and of D's in each"},
+    {"kind::f16", "elements of f16 or bf16"},
+    {"kind::tf32", "elements of tf32"},
+    {"kind::f8f6f4", "elements of 8, 6 or 4 bits, each type by the instruction descriptor"},
     {"mma_async", "asynchronous: sums may be read after a wait"},
     {"ldmatrix", "8 x 8 matrices from shared memory, to the lanes that mma wants"},
     {"sp", "of each four columns of A two are stored, as E says"},
@@ -65,8 +72,20 @@ static const char *say_type(Arena *arena, int nth) {
   return nth < 4 ? arena_printf(arena, "the type of %s", of[nth]) : "";
 }
 
+// "row" and "col" of a shape that has every pair: those of A, then of B.
+static const char *say_order(const Atom *atom, const char *word, int nth) {
+  const bool row = str_equal(word, "row");
+  if (atom->products == 1 || (!row && !str_equal(word, "col"))) return NULL;
+  static const char *const of[2][2] = {
+      {"A column-major: a lane has four of a column", "A row-major: a lane has four of a row"},
+      {"B column-major: a lane has four of a column", "B row-major: a lane has four of a row"}};
+  return of[nth > 0][row];
+}
+
 static const char *meaning_of(Arena *arena, const Atom *atom, const LdMatrix *load,
-                              const char *word, int *n_types) {
+                              const char *word, int *n_orders, int *n_types) {
+  const char *order = say_order(atom, word, *n_orders);
+  if (order) return ++*n_orders, order;
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
     if (str_equal(word, known[i].text)) return known[i].meaning;
   if (load && *word == 'x') return say_count(arena, load);
@@ -76,11 +95,11 @@ static const char *meaning_of(Arena *arena, const Atom *atom, const LdMatrix *lo
 
 int ptx_words(Arena *arena, const Atom *atom, const LdMatrix *load, PtxWord out[PTX_WORDS_MAX]) {
   const char *ptx = load ? ldmatrix_ptx(arena, load) : atom_ptx(arena, atom);
-  int n = 0, n_types = 0;
+  int n = 0, n_orders = 0, n_types = 0;
   for (const char *at = ptx; *at && n < PTX_WORDS_MAX;) {
     size_t length = strcspn(at, ".");
     const char *word = arena_strndup(arena, at, length);
-    out[n].meaning = meaning_of(arena, atom, load, word, &n_types);
+    out[n].meaning = meaning_of(arena, atom, load, word, &n_orders, &n_types);
     out[n].text = n ? arena_printf(arena, ".%s", word) : word;
     n++;
     at += length + (at[length] == '.');
@@ -91,7 +110,7 @@ int ptx_words(Arena *arena, const Atom *atom, const LdMatrix *load, PtxWord out[
 const char *wmma_text(Arena *arena, const Atom *atom) {
   enum { EDGE = 16, COLUMNS = 64 };
   bool has = str_equal(atom->type, "f16") || str_equal(atom->type, "bf16");
-  if (!has || !atom_is_of_warp(atom) || atom->sparse) return NULL;
+  if (!has || !atom_is_of_warp(atom) || atom->sparse || atom->products > 1) return NULL;
   int products = EDGE * EDGE * EDGE / (atom->m * atom->n * atom->k);
   return arena_printf(
       arena,

@@ -37,6 +37,7 @@ typedef struct Fragments {
 
   // The element under the cursor, who holds it, and whose address ldmatrix reads it from (-1).
   int row, col;
+  int product;  // lanes of the product that is shown: added to those of the map's owners
   FragmentOwner owner;
   int reg, part;  // of the owner
   int address_lane;
@@ -48,6 +49,7 @@ typedef struct Fragments {
   FragmentRow shared;
   bool joined, in_place;  // sums that become an operand are shown; they do where they lie
   const char *row_text, *relayout_text;
+  const char *lanes_text;    // how the sums lie in tensor memory; NULL: elsewhere
   const char *program_text;  // what the program has of such rows; NULL: nothing
 
   bool beside;  // another operand has the cursor: of this one the same lane is shown
@@ -61,6 +63,9 @@ typedef struct Fragments {
 // A click on an element: value = (operand · FRAGMENTS_BASE + row) · FRAGMENTS_BASE + column.
 enum { FRAGMENTS_SPOT_ELEMENT = SPOT_VIEW, FRAGMENTS_BASE = 1024 };
 int fragments_spot(const Fragments *f, int row, int col);
+
+// The lane of the shown product that holds it.
+FragmentOwner fragments_owner(const Fragments *f, int row, int col);
 
 // "[3][4,5]", "[3][4-7]", "[4-7][3]": the elements of one register.
 const char *fragments_register_text(const Fragments *f, int lane, int reg, char out[32]);

@@ -18,6 +18,10 @@ void fragments_draw_facts(Canvas *canvas, Rect in, const Fragments *f) {
                   atom_is_of_thread(atom) ? "ID" : "thread-id 0, byte-id",
                   byte_ids[atom_scales(atom)]);
   canvas_printf(canvas, in, row++, 0, STYLE_DIM, "%lld FLOP", (long long)atom_flop(atom));
+  if (atom->products > 1)
+    canvas_printf(canvas, in, row++, 0, STYLE_DIM, "%d products a warp", atom->products);
+  if (atom_is_of_thread(atom))
+    canvas_printf(canvas, in, row++, 0, STYLE_DIM, "data path layout %c", atom_data_path(atom));
   const int first = atom->cc_first, last = atom->cc_last;
   const char *until = !last           ? " and later"
                       : last == first ? " only"
@@ -49,9 +53,15 @@ void fragments_draw_element(Canvas *canvas, Rect row, const Fragments *f) {
                           atom_operand_name(f->operand), f->row, f->col);
   col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, " is value %d of lane %d", f->owner.value,
                       f->owner.lane);
-  if (atom_warps(f->atom) > 1)
-    col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, " = warp %d lane %d", f->owner.lane / 32,
-                        f->owner.lane % 32);
+  const int warps = atom_warps(f->atom) / f->atom->ctas, warp = f->owner.lane / LANES;
+  if (f->atom->ctas > 1)
+    col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, " = CTA %d", warp / warps);
+  if (warps > 1)
+    col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, "%s warp %d lane %d",
+                        f->atom->ctas > 1 ? "" : " =", warp % warps, f->owner.lane % LANES);
+  if (f->map.product_lanes)
+    col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, " = product %d",
+                        f->product / (f->map.product_lanes & -f->map.product_lanes));
   col = canvas_text(canvas, row, 0, col, STYLE_TEXT, ": ");
   col = canvas_printf(canvas, row, 0, col, style_address(f->reg), "r%d", f->reg);
   if (f->packing.per_register == 2)

@@ -6,7 +6,7 @@
 // A cell is lane:value. Neighbours that one lane holds share a cell; the cells of the lane under
 // the cursor wear the colour of their register, and so does the register in the list beside the
 // grid. Without colour they are underlined. Of a warpgroup's 64 rows each warp has 16, of tensor
-// memory's 128 each has 32: w0 to w3.
+// memory's 128 each has 32: w0 to w3; in the second CTA of a pair w4 to w7.
 #include <stdio.h>
 
 #include "tui/frame/view.h"
@@ -19,14 +19,6 @@ static int label_cols(const Fragments *f) {
   return atom_warps(f->atom) > 1 ? WARP_COLS + ROW_COLS : ROW_COLS;
 }
 
-// Neighbours in a row, or down a column, that one lane holds one after the other.
-static int run_of_neighbours(const Fragments *f) {
-  const int *step = f->by_k ? f->map.row_of_value_bit : f->map.col_of_value_bit;
-  int run = 1;
-  for (int b = 0; b < f->map.n_value_bits && step[b] == run; b++) run *= 2;
-  return run;
-}
-
 static int digits(int number) { return number < 10 ? 1 : number < 100 ? 2 : 3; }
 
 // Elements of a cell, and columns: of the widest "lane:", of its values, of all with the blank
@@ -37,7 +29,7 @@ typedef struct CellShape {
 } CellShape;
 
 static CellShape cell_shape(const Fragments *f) {
-  int run = run_of_neighbours(f), value = digits(f->map.n_values - 1);
+  int run = fragment_map_run(&f->map, f->by_k), value = digits(f->map.n_values - 1);
   CellShape shape = {.rows = f->by_k ? run : 1, .cols = f->by_k ? 1 : run, .run = run};
   shape.lane = digits(f->map.n_lanes - 1) + !f->bare;
   shape.values = f->bare ? 0 : run == 1 ? value : 2 * value + 1;
@@ -79,9 +71,15 @@ static int cursor_in(const Fragments *f, const CellShape *shape, int row, int co
   return inside && !f->beside ? down + right : -1;
 }
 
+FragmentOwner fragments_owner(const Fragments *f, int row, int col) {
+  FragmentOwner owner = fragment_map_owner(&f->map, row, col);
+  owner.lane |= f->product;
+  return owner;
+}
+
 static void draw_cell(Canvas *canvas, Rect cell, const Fragments *f, const CellShape *shape,
                       int row, int col) {
-  FragmentOwner owner = fragment_map_owner(&f->map, row, col);
+  FragmentOwner owner = fragments_owner(f, row, col);
   bool mine = f->of_row ? row == f->row : owner.lane == f->owner.lane;
   int cursor = cursor_in(f, shape, row, col);
   Style style = STYLE_TEXT;
@@ -98,10 +96,11 @@ static void draw_cell(Canvas *canvas, Rect cell, const Fragments *f, const CellS
 
 // "w1 16", " │ 17": the warp of a row, where there are four.
 static void draw_label(Canvas *canvas, Rect in, const Fragments *f, int at, int row, bool here) {
-  const int warp_rows = f->map.rows / atom_warps(f->atom), warp = row / warp_rows;
+  const int warp = fragment_map_owner(&f->map, row, 0).lane / LANES;
+  const bool first = row == 0 || fragment_map_owner(&f->map, row - 1, 0).lane / LANES != warp;
   Style style = style_address(warp);
-  bool mine = warp == f->owner.lane / 32;
-  if (atom_warps(f->atom) > 1 && (at == 0 || row % warp_rows == 0))
+  bool mine = warp == f->owner.lane / LANES;
+  if (atom_warps(f->atom) > 1 && (at == 0 || first))
     canvas_printf(canvas, in, at + 1, 0, mine ? style_over(style, STYLE_HELD) : style, "w%d", warp);
   else if (atom_warps(f->atom) > 1)
     canvas_glyph(canvas, in, at + 1, 1, mine ? STYLE_TITLE : STYLE_DIM, GLYPH_VLINE);

@@ -67,20 +67,27 @@ Rect fragments_whole_spare(const FragmentsWhole *whole, Rect *in, int rows, int 
   return rect_take_bottom(in, fit && below >= rows ? rows : 0);
 }
 
-static const char *why_not_held(const Fragments *f) {
+// Tells where an operand is that no register holds.
+static void draw_not_held(Canvas *canvas, Rect in, const Fragments *f) {
   if (!atom_is_of_thread(f->atom))
-    return "No register holds B: wgmma reads it from shared memory by a descriptor, see view D. "
-           "A is read the same way unless A_REGS=1. Warp w of the four has rows 16·w to 16·w + "
-           "15 of A and C.";
-  if (f->operand == ATOM_A) return "A is read from shared memory by a descriptor, as B is.";
-  return "B is read from shared memory by a descriptor. C lies in tensor memory, row r in lane "
-         "r. Warp w of four reads lanes 32·w to 32·w + 31, one column into each register.";
+    canvas_wrap(canvas, in, STYLE_DIM,
+                "No register holds B: wgmma reads it from shared memory by a descriptor, see view "
+                "D. A is read the same way unless A_REGS=1. Warp w of the four has rows 16·w to "
+                "16·w + 15 of A and C.");
+  else if (f->operand == ATOM_A)
+    canvas_wrap(canvas, in, STYLE_DIM, "A is read from shared memory by a descriptor, as B is.");
+  if (!atom_is_of_thread(f->atom) || f->operand == ATOM_A) return;
+  rect_take_top(&in, canvas_wrap(canvas, in, STYLE_DIM,
+                                 "B is read from shared memory by a descriptor. Warp w of four "
+                                 "reads lanes 32·w to 32·w + 31 of C, one column into each "
+                                 "register."));
+  canvas_wrap(canvas, in, STYLE_DIM, f->lanes_text);
 }
 
 static void draw_operand(Canvas *canvas, Rect in, const Fragments *f) {
   static const char *const axes[] = {"m×k", "k×n", "m×n"};
   if (!f->held) {
-    canvas_wrap(canvas, in, STYLE_DIM, why_not_held(f));
+    draw_not_held(canvas, in, f);
     return;
   }
   fragments_draw_grid(canvas, in, f);

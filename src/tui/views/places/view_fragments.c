@@ -48,6 +48,7 @@ typedef struct FragmentsChosen {
   int n;          // this N; 0: the row's own
   bool f16_sums;  // and sums of f16 in place of its own
   int row, col;   // of the element under the cursor
+  int lane;       // that was asked for: of several products that of this lane is shown
 } FragmentsChosen;
 
 // ---- what is chosen -----------------------------------------------------------------------------
@@ -152,7 +153,8 @@ static Fragments look_at(const FragmentsChosen *chosen, int pane, const Atom *at
   f.col = f.cursor_col % f.map.cols;
   f.of_row = picture == PICTURE_ROWS;
   f.shared = fragment_row(&f.map, f.row);
-  f.owner = fragment_map_owner(&f.map, f.row, f.col);
+  f.product = chosen->lane & f.map.product_lanes;
+  f.owner = fragments_owner(&f, f.row, f.col);
   f.reg = f.owner.value / f.packing.per_register;
   f.part = f.owner.value % f.packing.per_register;
   f.memory = find_memory(&f, picture != PICTURE_LOAD_TRANS);
@@ -176,7 +178,7 @@ static Fragments look(const Session *session) {
 static const char *rows_in_program(const Session *session, const Atom *atom) {
   const Model *model = session_model(session);
   const Atom *own = program_atom(model->program);
-  if (session->at.subject || !own || own->pattern != atom->pattern) return NULL;
+  if (session->at.subject || !own || !atom_same_row(own, atom)) return NULL;
   const ProgramText *text = &model->text;
   Str out = str_new(session->frame);
   for (int i = 0; i < text->n_lines; i++) {
@@ -201,7 +203,7 @@ static const char *instruction_of(const Session *session, const Atom *atom) {
   const Model *model = session_model(session);
   const Atom *own = program_atom(model->program);
   const char *ptx = atom_ptx(session->frame, atom), *group = strstr(ptx, alone);
-  if (!group || session->at.subject || !own || own->pattern != atom->pattern) return ptx;
+  if (!group || session->at.subject || !own || !atom_same_row(own, atom)) return ptx;
   if (!on_chip(session->frame, model)->pair) return ptx;
   return arena_printf(session->frame, "%.*scta_group::2%s", (int)(group - ptx), ptx,
                       group + strlen(alone));
@@ -221,6 +223,7 @@ static Fragments *with_texts(const Session *session, Fragments seen) {
   Relayout map;
   f->in_place = fragment_relayout(f->atom, f->atom, &map);
   f->relayout_text = fragment_relayout_text(arena, f->atom, f->atom);
+  f->lanes_text = fragment_lanes_text(arena, f->atom, ATOM_C);
   f->program_text = rows_in_program(session, f->atom);
   if (f->memory.legal) f->memory.ptx = ldmatrix_ptx(arena, &f->memory.load);
   for (int i = 0; f->memory.legal && i < f->memory.load.n_matrices; i++)
@@ -358,13 +361,15 @@ static bool shows_whole(const Session *session, Rect in) {
 static void draw_instruction(Canvas *canvas, Rect in, const Session *session) {
   const Fragments *f = session->prepared;
   FragmentsWhole whole;
-  const FragmentsChosen origin = {.picture = chosen_of(session)->picture};
+  const FragmentsChosen origin = {.picture = chosen_of(session)->picture,
+                                  .lane = chosen_of(session)->lane};
   draw_title(canvas, rect_take_top(&in, 1), f, PICTURES, NULL);
   Rect foot = rect_take_bottom(&in, 1);
   fragments_draw_element(canvas, foot, f);
   for (int i = 0; i < ATOM_OPERANDS; i++) {
     whole.of[i] = i == (int)f->operand ? *f : look_at(&origin, i, f->atom);
     Fragments *of = &whole.of[i];
+    of->lanes_text = f->lanes_text;
     if (i == (int)f->operand || !of->held) continue;
     of->beside = true;
     of->owner = (FragmentOwner){.lane = f->owner.lane};
@@ -435,7 +440,7 @@ static void set_atom(Session *session, int index) {
 // A row of the table with its N and its sums chosen.
 static void set_atom_as(Session *session, const Atom *atom) {
   for (int i = 0; i < atom_count; i++)
-    if (atom_table[i].pattern == atom->pattern && str_equal(atom_table[i].type, atom->type))
+    if (atom_same_row(&atom_table[i], atom))
       set_choice(session, i, atom->acc != atom_table[i].acc, atom->n_step ? atom->n : 0);
 }
 
@@ -481,6 +486,9 @@ static void choose_lane(Session *session, const char *argument) {
   if (f.held && one && lane >= 0 && lane < f.map.n_lanes) {
     FragmentElement at = fragment_map_element(&f.map, lane, 0);
     set_element(session, at.row, at.col);
+    chosen_of(session)->lane = lane;
+    if (lane & f.map.idle_lanes)
+      session_say(session, SAID_NOTE, "%s", fragment_lane_note(session->frame, &f.map, lane));
   } else if (f.held) {
     session_say(session, SAID_ERROR, "lane takes a number from 0 to %d", f.map.n_lanes - 1);
   }
@@ -539,7 +547,7 @@ static void follow(Session *session, const char *argument) {
   (void)argument;
   const Fragments f = look(session);
   const Atom *own = program_atom(session_model(session)->program);
-  if (session->at.subject || !own || own->pattern != f.atom->pattern || !f.held ||
+  if (session->at.subject || !own || !atom_same_row(own, f.atom) || !f.held ||
       f.operand >= ATOM_OPERANDS) {
     session_say(session, SAID_NOTE, "this kernel has no such fragment: %s",
                 own ? "a chooses another atom" : "it multiplies on plain FMA");

@@ -58,7 +58,7 @@ typedef struct ClockMachine {
   int pipe_clocks[SASS_PIPE_COUNT];  // that a warp's instruction keeps the pipe of its scheduler
   int tensor_half_clocks;            // the same, of an mma.sync of half the depth
   double f16_sums_share;             // of those clocks, that a product with f16 sums needs
-  int branch_clocks;                 // from a branch that is taken, beyond its stall
+  int branch_clocks;                 // from a branch that is taken to the next issue, at least
   int read_window;                   // clocks in which the banks may give an instruction's operands
   int queue;               // instructions of a scheduler that may wait for the shared pipe
   int queue_clocks;        // between two that leave it, for each 4 bytes of a lane
@@ -78,6 +78,11 @@ typedef struct ClockMachine {
   double mbarrier_clocks;            // until an mbarrier says that a phase has ended
   double mbarrier_ask_clocks;        // until it has said that none has, and is asked again
   double group_clocks;               // of a tensor core, for each column of a wgmma
+  double group_fma_clocks;           // beside wgmma, from FFMA to the next arithmetic
+  double group_reuse_clocks;         // from one with an operand that is to be used again
+  double group_half_clocks;          // from an instruction for a pipe of 16 lanes
+  double group_unit_clocks;          // that one keeps the XU
+  int unit_queue;                    // instructions that the XU has taken and not done, at most
   double group_end_clocks;           // from the end of a wgmma to the warp that waits for it
   double block_clocks;               // from the end of a block to the first instruction of the next
   double launch_clocks;              // of a launch, outside of all blocks

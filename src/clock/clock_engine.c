@@ -132,9 +132,7 @@ static ClockCause hold(const Engine *e, const EngineScheduler *s, int warp) {
   if (scoreboard >= 0) return w->reason[scoreboard];
   if (waits_for_groups(e, w, inst)) return CLOCK_BARRIER;
   if (inst->opcode->kind == SASS_KIND_EXIT && e->store_free > (double)e->now) return CLOCK_DRAIN;
-  if (inst->opcode->pipe == SASS_PIPE_XU &&
-      (queue_is_full(e, s) || wait_for_unit(e, s) >= e->machine->unit_queue))
-    return CLOCK_MIO;
+  if (inst->opcode->pipe == SASS_PIPE_XU && queue_is_full(e, s)) return CLOCK_MIO;
   if (engine_is_queued(inst) && queue_is_full(e, s)) return cause_of_queue(s, inst);
   if (stores_are_full(e, inst)) return CLOCK_LG;
   if (engine_waits_for_ports(e, s, inst)) return CLOCK_DISPATCH;
@@ -414,10 +412,7 @@ static int64_t next_of_scheduler(const Engine *e, const EngineScheduler *s) {
   int64_t next = -1;
   for (int i = 0; i < SASS_PIPE_COUNT; i++)
     if (s->pipe_free[i] >= e->now) next = sooner(next, s->pipe_free[i]);
-  for (int i = 0; i < e->machine->unit_queue; i++) {
-    const int64_t taken = (int64_t)ceil(s->unit_free) - i * e->machine->pipe_clocks[SASS_PIPE_XU];
-    if (taken >= e->now) next = sooner(next, taken);
-  }
+  if (s->unit_free >= (double)e->now) next = sooner(next, (int64_t)s->unit_free);
   if (s->dispatch_free >= e->now) next = sooner(next, s->dispatch_free);
   if (s->n_queued) next = sooner(next, max64(s->leaves[s->oldest], e->now));
   return next;

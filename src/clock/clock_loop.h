@@ -82,7 +82,6 @@ typedef struct ClockMachine {
   double group_reuse_clocks;         // from one with an operand that is to be used again
   double group_half_clocks;          // from an instruction for a pipe of 16 lanes
   double group_unit_clocks;          // that one keeps the XU
-  int unit_queue;                    // instructions that the XU has taken and not done, at most
   double group_end_clocks;           // from the end of a wgmma to the warp that waits for it
   double block_clocks;               // from the end of a block to the first instruction of the next
   double launch_clocks;              // of a launch, outside of all blocks

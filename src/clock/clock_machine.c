@@ -55,7 +55,6 @@ static const Fact facts[] = {
     CLOCKS(group_reuse_clocks),
     CLOCKS(group_half_clocks),
     CLOCKS(group_unit_clocks),
-    WHOLE(unit_queue, 1, CLOCK_QUEUE_MAX),
     CLOCKS(group_end_clocks),
     CLOCKS(block_clocks),
     CLOCKS(launch_clocks),

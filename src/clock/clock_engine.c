@@ -209,7 +209,7 @@ static void go_on(Engine *e, int warp) {
     return;
   }
   const int to = w->way->stretch[w->stretch].first;
-  if (to != w->pc + 1) w->ready = max64(w->ready, e->now + e->machine->branch_clocks);
+  if (to != w->pc + 1) w->ready += e->machine->branch_clocks;
   if (loop >= 0) {
     if (to == e->in->loop[loop].first)
       note_round(e, warp, loop);

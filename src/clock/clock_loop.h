@@ -58,7 +58,7 @@ typedef struct ClockMachine {
   int pipe_clocks[SASS_PIPE_COUNT];  // that a warp's instruction keeps the pipe of its scheduler
   int tensor_half_clocks;            // the same, of an mma.sync of half the depth
   double f16_sums_share;             // of those clocks, that a product with f16 sums needs
-  int branch_clocks;                 // from a branch that is taken to the next issue, at least
+  int branch_clocks;                 // from a branch that is taken, beyond its stall
   int read_window;                   // clocks in which the banks may give an instruction's operands
   int queue;               // instructions of a scheduler that may wait for the shared pipe
   int queue_clocks;        // between two that leave it, for each 4 bytes of a lane

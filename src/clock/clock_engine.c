@@ -5,6 +5,7 @@
 // with what it did.
 #include "clock/clock_engine.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/whole.h"
@@ -26,8 +27,8 @@ static const SassInst *inst_of(const Engine *e, int warp) {
 
 // Instructions of a scheduler that wait for the XU, which takes one in a while.
 static int wait_for_unit(const Engine *e, const EngineScheduler *s) {
-  const int64_t ahead = max64(0, s->unit_free - e->now);
-  return (int)ceil_div(ahead, e->machine->pipe_clocks[SASS_PIPE_XU]);
+  const double ahead = fmax(0, s->unit_free - (double)e->now);
+  return (int)ceil(ahead / e->machine->pipe_clocks[SASS_PIPE_XU]);
 }
 
 static bool queue_is_full(const Engine *e, const EngineScheduler *s) {
@@ -131,9 +132,10 @@ static ClockCause hold(const Engine *e, const EngineScheduler *s, int warp) {
   if (scoreboard >= 0) return w->reason[scoreboard];
   if (waits_for_groups(e, w, inst)) return CLOCK_BARRIER;
   if (inst->opcode->kind == SASS_KIND_EXIT && e->store_free > (double)e->now) return CLOCK_DRAIN;
-  if (inst->opcode->pipe == SASS_PIPE_XU) return queue_is_full(e, s) ? CLOCK_MIO : CLOCK_SELECTED;
+  if (inst->opcode->pipe == SASS_PIPE_XU && queue_is_full(e, s)) return CLOCK_MIO;
   if (engine_is_queued(inst) && queue_is_full(e, s)) return cause_of_queue(s, inst);
   if (stores_are_full(e, inst)) return CLOCK_LG;
+  if (engine_waits_for_ports(e, s, inst)) return CLOCK_DISPATCH;
   return s->pipe_free[pipe_of(e, s, inst)] > e->now ? CLOCK_MATH_PIPE : CLOCK_SELECTED;
 }
 
@@ -410,7 +412,8 @@ static int64_t next_of_scheduler(const Engine *e, const EngineScheduler *s) {
   int64_t next = -1;
   for (int i = 0; i < SASS_PIPE_COUNT; i++)
     if (s->pipe_free[i] >= e->now) next = sooner(next, s->pipe_free[i]);
-  if (s->unit_free >= e->now) next = sooner(next, s->unit_free);
+  if (s->unit_free >= (double)e->now) next = sooner(next, (int64_t)s->unit_free);
+  if (s->dispatch_free >= e->now) next = sooner(next, s->dispatch_free);
   if (s->n_queued) next = sooner(next, max64(s->leaves[s->oldest], e->now));
   return next;
 }

@@ -38,7 +38,6 @@ typedef struct EngineWarp {
   double copied;                   // when its copies by cp.async so far have come
   int n_groups;                    // of wgmma that were committed and are under way
   int64_t group[8];                // when each is done
-  int64_t multiplied;              // when all that it asked wgmma for is done
   int64_t round[CLOCK_MARKS_MAX];  // when it went round each loop last; 0: not yet
 } EngineWarp;
 
@@ -78,9 +77,11 @@ typedef struct EngineScheduler {
   int64_t leaves[CLOCK_QUEUE_MAX];  // when the instructions in its queue leave it, a ring
   bool is_far[CLOCK_QUEUE_MAX];     // whether they go to L1
   int oldest, n_queued, n_far;
-  int64_t queue_free;  // the first clock at which another may leave
-  int64_t unit_free;   // when MUFU and what else goes to the XU has been taken by it
-  double group_free;   // when its tensor core has done what wgmma asked for
+  int64_t queue_free;     // the first clock at which another may leave
+  double unit_free;       // when MUFU and what else goes to the XU has been taken by it
+  double group_free;      // when its tensor core has done what wgmma asked for
+  double group_holds;     // when those of them are done that hold up arithmetic
+  int64_t dispatch_free;  // when other arithmetic beside them has its operands
   ClockBanks banks;
   int order[CLOCK_WARPS_MAX], n;  // its warps, the one that is asked first in front
   int ordered;                    // as of which of the engine's changes; -1: not yet
@@ -153,6 +154,18 @@ static inline bool engine_is_queued(const SassInst *inst) {
 }
 bool engine_is_local(const SassInst *inst);  // of spilled values
 int engine_pipe_clocks(const ClockMachine *machine, const SassInst *inst);
+
+// ---- clock_tensor.c
+// ------------------------------------------------------------------------------
+
+// wgmma: the tensor core has more to do.
+void engine_multiply_group(Engine *e, EngineScheduler *s, int warp, const SassInst *inst);
+// Arithmetic that is issued beside wgmma keeps the ports that are left for a while.
+void engine_take_ports(const Engine *e, EngineScheduler *s, const SassInst *inst);
+// Whether the instruction waits for them.
+bool engine_waits_for_ports(const Engine *e, const EngineScheduler *s, const SassInst *inst);
+// That an instruction keeps the XU.
+double engine_unit_clocks(const Engine *e, const EngineScheduler *s);
 
 // ---- clock_engine.c -----------------------------------------------------------------------------
 

@@ -78,6 +78,10 @@ typedef struct ClockMachine {
   double mbarrier_clocks;            // until an mbarrier says that a phase has ended
   double mbarrier_ask_clocks;        // until it has said that none has, and is asked again
   double group_clocks;               // of a tensor core, for each column of a wgmma
+  double group_fma_clocks;           // beside wgmma, from FFMA to the next arithmetic
+  double group_reuse_clocks;         // from one with an operand that is to be used again
+  double group_half_clocks;          // from an instruction for a pipe of 16 lanes
+  double group_unit_clocks;          // that one keeps the XU
   double group_end_clocks;           // from the end of a wgmma to the warp that waits for it
   double block_clocks;               // from the end of a block to the first instruction of the next
   double launch_clocks;              // of a launch, outside of all blocks

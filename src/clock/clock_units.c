@@ -351,33 +351,6 @@ static void arrive(Engine *e, int warp, const SassInst *inst, const SassEvent *e
     }
 }
 
-// ---- wgmma --------------------------------------------------------------------------------------
-
-// A warp's quarter of a product keeps the tensor core of its scheduler; all four read the tile of
-// B, and A where it lies in shared memory, through the SM's pipe of 128 bytes a clock.
-static void multiply_group(Engine *e, EngineScheduler *s, int warp, const SassInst *inst) {
-  enum {
-    COLUMNS_AT = 53,
-    MOST = 31,
-    GROUP_AT = 84,
-    NO_GROUP = 7,
-    A_BYTES = 2048,
-    A_IS_REGISTERS = 6
-  };
-  EngineWarp *w = &e->warp[warp];
-  const double columns = 8.0 * (double)((inst->low >> COLUMNS_AT & MOST) + 1);
-  const double bytes = columns * 32 + (inst->form == A_IS_REGISTERS ? 0 : A_BYTES);
-  if (s->group_free < (double)e->now) s->group_free = (double)e->now;
-  s->group_free += columns * e->machine->group_clocks;
-  if (e->shared_free < (double)e->now) e->shared_free = (double)e->now;
-  e->shared_free += bytes / 4 / 128;
-  const double done = s->group_free > e->shared_free ? s->group_free : e->shared_free;
-  w->multiplied = (int64_t)(done + e->machine->group_end_clocks);
-  if ((inst->high >> (GROUP_AT - 64) & 7) == NO_GROUP) return;
-  if (w->n_groups == 7) w->n_groups--;
-  w->group[w->n_groups++] = w->multiplied;
-}
-
 // ---- all of them --------------------------------------------------------------------------------
 
 static const SassEvent *next_event(EngineWarp *w) {
@@ -408,9 +381,9 @@ void engine_carry_out(Engine *e, EngineScheduler *s, int warp) {
              asks = kind == SASS_KIND_MBARRIER && inst->form == 2;
   double back = (double)e->now + e->machine->unit_clocks;
   if (inst->opcode->pipe == SASS_PIPE_XU) {
-    const int64_t taken = max64(e->now, s->unit_free);
-    s->unit_free = taken + e->machine->pipe_clocks[SASS_PIPE_XU];
-    back = (double)taken + e->machine->unit_clocks;
+    const double taken = fmax((double)e->now, s->unit_free);
+    s->unit_free = taken + engine_unit_clocks(e, s);
+    back = taken + e->machine->unit_clocks;
   }
   if (queued) back = queue_up(e, s, warp);
   if (copies) {
@@ -423,7 +396,8 @@ void engine_carry_out(Engine *e, EngineScheduler *s, int warp) {
                 kind == SASS_KIND_COMMIT ? CLOCK_LONG_SCOREBOARD : reason_of(inst));
   engine_open(e, warp, inst->reads_scoreboard, (double)e->now + e->machine->source_clocks,
               reason_of(inst));
-  if (inst->opcode->pipe == SASS_PIPE_GROUP) multiply_group(e, s, warp, inst);
+  if (inst->opcode->pipe == SASS_PIPE_GROUP) engine_multiply_group(e, s, warp, inst);
+  engine_take_ports(e, s, inst);
   if (kind == SASS_KIND_BARRIER || kind == SASS_KIND_MBARRIER ||
       (kind == SASS_KIND_COPY && inst->opcode->pipe == SASS_PIPE_CONTROL))
     order(e, warp, inst);

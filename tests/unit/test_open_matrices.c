@@ -142,14 +142,23 @@ static const char *access_text(const Matrix *x, const char *shape, const char *l
                       strided ? arena_printf(arena, ", %d", x->stride) : "");
 }
 
+// Registers of a matrix, which hold something else before.
+static const char *registers_text(Type type, const char *letter, int n) {
+  const char *kind = types[type].registers;
+  const char *all = kind[0] == 'b' ? "-1" : kind[1] == '3' ? "0fFFFFFFFF" : "0dFFFFFFFFFFFFFFFF";
+  const char *text = arena_printf(arena, ".reg .%s %%%s<8>;\n", kind, letter);
+  for (int i = 0; i < n; i++)
+    text = arena_printf(arena, "%smov.%s %%%s%d, %s;\n", text, kind, letter, i, all);
+  return text;
+}
+
 static const char *product_text(const Matrix x[4], int p, bool strided) {
   static const char *const letters[] = {"a", "b", "c", "d"};
   const int *n = products[p].registers;
   const char *body = "", *list[4];
   for (int i = 0; i < 4; i++) {
     list[i] = ptx_kernel_registers(arena, arena_printf(arena, "%%%s", letters[i]), n[i]);
-    body =
-        arena_printf(arena, "%s.reg .%s %%%s<8>;\n", body, types[x[i].type].registers, letters[i]);
+    body = arena_printf(arena, "%s%s", body, registers_text(x[i].type, letters[i], n[i]));
   }
   for (int i = 0; i < 3; i++)
     body = arena_printf(arena, "%s%s", body,

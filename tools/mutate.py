@@ -182,7 +182,7 @@ def done_well(command):
 
 
 def make_covered(paths):
-    """Programs in COVERED whose objects of these sources count their lines."""
+    """Programs in COVERED whose objects of these sources count their lines, for gcc's gcov."""
     given = [word for path in paths for word in ("-W", path)]
     found = []
     for line in make("-n", "V=1", *given).stdout.replace("\\\n", " ").split("\n"):
@@ -233,9 +233,11 @@ def watched(suite, tree):
         kept = pickle.loads(read(path))
         if kept[0] == tree:
             return kept[1:]
-    passed, seconds = run(suite, 900, COVERED + "/build/asan", os.path.join(COPY, LINES, suite))
+    counts = path[:-len(".pickle")]
+    shutil.rmtree(counts, ignore_errors=True)  # of a run that was ended
+    os.makedirs(counts)
+    passed, seconds = run(suite, 900, COVERED + "/build/asan", counts)
     said = passed, seconds, lines_of(suite)
-    os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "wb") as file:
         pickle.dump((tree, *said), file)
     return said

@@ -15,7 +15,8 @@ static void teardown(void) { arena_free(arena); }
 #define TOLD(X)                                                                                    \
   X("%ctaid.x")                                                                                    \
   X("%ctaid.y")                                                                                    \
-  X("%ctaid.z") X("%nctaid.x") X("%nctaid.y") X("%nctaid.z") X("%clusterid.x") X("%clusterid.y")   \
+  X("%ctaid.z")                                                                                    \
+  X("%nctaid.x") X("%nctaid.y") X("%nctaid.z") X("%clusterid.x") X("%clusterid.y")                 \
       X("%clusterid.z") X("%nclusterid.x") X("%nclusterid.y") X("%nclusterid.z")                   \
           X("%cluster_ctaid.x") X("%cluster_ctaid.y") X("%cluster_ctaid.z") X("%cluster_nctaid.x") \
               X("%cluster_nctaid.y") X("%cluster_nctaid.z") X("%cluster_ctarank")                  \

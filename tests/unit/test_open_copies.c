@@ -1,5 +1,5 @@
-// Allocations of tensor memory one after another, and copies of cp.async with every size: what each
-// gives, by the PTX ISA's words alone.
+// Allocations of tensor memory one after another, copies into it of every shape, and copies of
+// cp.async with every size: what each gives, by the PTX ISA's words alone.
 #include <check.h>
 #include <string.h>
 
@@ -123,6 +123,63 @@ START_TEST(what_cannot_be_allocated_is_told) {
 }
 END_TEST
 
+// ---- shared memory to tensor memory -------------------------------------------------------------
+
+// Rows and words of a copy, and the rows that a warp's lanes get (PTX ISA, tcgen05.cp).
+static const struct {
+  const char *shape;
+  int words, row_of_warp[4];
+} shapes[] = {{"128x256b", 8, {0, 32, 64, 96}},
+              {"128x128b", 4, {0, 32, 64, 96}},
+              {"64x128b.warpx2::02_13", 4, {0, 32, 0, 32}},
+              {"64x128b.warpx2::01_23", 4, {0, 0, 32, 32}},
+              {"32x128b.warpx4", 4, {0, 0, 0, 0}}};
+enum { SHAPES = sizeof shapes / sizeof *shapes, TILE_ROWS = 128, WORDS = 8 };
+
+// Thread t lays row t down in pieces of 16 bytes, eight rows together (no swizzle): 2,048 bytes
+// from piece to piece along the row, 128 from eight rows to the next.
+static const char copy_rows[] =
+    ".shared .align 16 .b8 bar[32];\n.reg .b32 %%v<8>;\nmov.u32 %%r20, s;\nshl.b32 %%r21, %%t, 4;\n"
+    "add.u32 %%r21, %%r20, %%r21;\nshl.b32 %%r22, %%t, 5;\ncvt.u64.u32 %%rd20, %%r22;\n"
+    "add.u64 %%rd21, %%in, %%rd20;\nadd.u64 %%rd22, %%out, %%rd20;\n"
+    "ld.global.v4.b32 {%%v0, %%v1, %%v2, %%v3}, [%%rd21];\n"
+    "ld.global.v4.b32 {%%v4, %%v5, %%v6, %%v7}, [%%rd21+16];\n"
+    "st.shared.v4.b32 [%%r21], {%%v0, %%v1, %%v2, %%v3};\n"
+    "st.shared.v4.b32 [%%r21+2048], {%%v4, %%v5, %%v6, %%v7};\n"
+    "setp.eq.u32 %%p1, %%t, 0;\nsetp.lt.u32 %%p2, %%t, 32;\nmov.u32 %%r23, bar;\n"
+    "@%%p1 mbarrier.init.shared.b64 [bar], 1;\nfence.proxy.async;\n"
+    "@%%p2 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [bar+16], 32;\nbar.sync 0;\n"
+    "ld.shared.b32 %%r24, [bar+16];\nshr.u32 %%r25, %%r20, 4;\ncvt.u64.u32 %%rd23, %%r25;\n"
+    "or.b64 %%rd23, %%rd23, 0x%llx;\n@%%p1 tcgen05.cp.cta_group::1.%s [%%r24], %%rd23;\n"
+    "@%%p1 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%%r23];\n"
+    "W: mbarrier.try_wait.parity.shared.b64 %%p3, [bar], 0;\n@!%%p3 bra W;\n"
+    "tcgen05.fence::after_thread_sync;\nshr.u32 %%r26, %%t, 5;\nshl.b32 %%r26, %%r26, 21;\n"
+    "add.u32 %%r26, %%r26, %%r24;\n"
+    "tcgen05.ld.sync.aligned.32x32b.x%d.b32 {%s}, [%%r26];\ntcgen05.wait::ld.sync.aligned;\n"
+    "st.global.v4.b32 [%%rd22], {%%v0, %%v1, %%v2, %%v3};\n%sbar.sync 0;\n"
+    "@%%p2 tcgen05.dealloc.cta_group::1.sync.aligned.b32 %%r24, 32;";
+
+START_TEST(rows_go_to_the_lanes_of_their_warps) {
+  const int words = shapes[_i].words;
+  const uint64_t rest = UINT64_C(1) << 46 | (uint64_t)(128 >> 4) << 32 | (2048 >> 4) << 16;
+  ptx_kernel_numbers(in);
+  const char *body =
+      arena_printf(arena, copy_rows, (unsigned long long)rest, shapes[_i].shape, words,
+                   ptx_kernel_registers(arena, "%v", words),
+                   words == WORDS ? "st.global.v4.b32 [%rd22+16], {%v4, %v5, %v6, %v7};\n" : "");
+  const PtxKernel k = ptx_kernel_run(arena, ptx_kernel_text(arena, body), NULL, TILE_ROWS, in);
+  const PtxFinding *f = ptx_machine_findings(k.machine) ? ptx_machine_finding(k.machine, 0) : NULL;
+  ck_assert_msg(k.outcome == PTX_DONE && !f, "%s %s", f ? ptx_finding_names[f->kind] : "",
+                f && f->text ? f->text : "");
+  for (int t = 0; t < TILE_ROWS; t++)
+    for (int word = 0; word < WORDS; word++) {
+      const int row = shapes[_i].row_of_warp[t / 32] + t % 32;
+      const uint32_t wanted = word < words ? in[WORDS * row + word] : 0;
+      ck_assert_msg(k.out[WORDS * t + word] == wanted, "lane %d, column %d", t, word);
+    }
+}
+END_TEST
+
 // ---- cp.async -----------------------------------------------------------------------------------
 
 // 16 bytes of shared memory for each lane hold ones before; lane l copies from byte 16 · l on, of
@@ -172,6 +229,7 @@ Suite *suite_open_copies(void) {
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_loop_test(tcase, columns_are_the_first_that_are_free, 0, 12);
   tcase_add_test(tcase, what_cannot_be_allocated_is_told);
+  tcase_add_loop_test(tcase, rows_go_to_the_lanes_of_their_warps, 0, SHAPES);
   tcase_add_test(tcase, cp_async_reads_so_many_bytes);
   suite_add_tcase(suite, tcase);
   return suite;

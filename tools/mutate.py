@@ -140,7 +140,7 @@ def tree_files():
 
 
 def sum_tree():
-    """Of what suites depend on."""
+    """A sum over the files that suites depend on."""
     found = hashlib.sha256()
     for name in tree_files():
         if name.startswith(("src/", "tests/", "data/", "Makefile")):
@@ -204,7 +204,7 @@ def make_covered(paths):
 
 
 def lines_of(suite):
-    """What the suite ran: path → ({line: run}, [(first line, last line, run)] of the functions)."""
+    """The lines that the suite ran: path → ({line: run}, [(first line, last line, run)] of the functions)."""
     top = os.path.join(COPY, LINES, suite)
     found = {}
     for folder, _, files in os.walk(top):
@@ -305,7 +305,7 @@ class Mutants:
         return [path for path in found.stdout.split() if path.endswith(".c") and suites_of(path, self.table)]
 
     def seconds(self, suite):
-        """What it takes without a mutant, which is asked when it is first wanted; None when it fails."""
+        """The CPU time without a mutant, asked when it is first wanted; None when the suite fails."""
         with self.asking:
             lock = self.locks.setdefault(suite, threading.Lock())
         with lock:

@@ -181,7 +181,7 @@ static const char *program(const Drawn *d, const char *form) {
   return text.text;
 }
 
-// Of `missing` bytes at the tensor's end there is no memory.
+// There is no memory for `missing` bytes at the tensor's end.
 static Run run_box(const Drawn *d, const char *form, const unsigned char *tensor,
                    const unsigned char image[SMEM], int64_t missing) {
   Diags diags = diags_new(arena);

@@ -55,7 +55,7 @@ static const struct {
     {"add.u32 %r5, %r3, %t4; st.shared.v2.b32 [%r5+1024], {%r2, %r1}; "
      "ld.shared.b32 %r0, [%r5+1028];",
      LANE(5)},
-    // What an atomic operation gives or leaves depends on those before it.
+    // An atomic operation gives and leaves what those before it made of the cell.
     {"red.shared.add.u32 [%r3], %r1; ld.shared.b32 %r0, [%r3];", ALL},
     {"st.shared.b32 [%r3], %r1; atom.shared.add.u32 %r0, [%r3], 1;", ALL},
     {"atom.shared.add.u32 %r4, [%r3], %r1; ld.shared.b32 %r0, [%r3];", ALL},

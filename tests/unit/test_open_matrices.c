@@ -72,7 +72,7 @@ static uint64_t bits_of(Type type, int value) {
          (size ^ UINT64_C(1) << exponent) << (mantissa - exponent);
 }
 
-// What the PTX ISA lists: registers of A, B, C and D.
+// Registers of A, B, C and D, as the PTX ISA lists them.
 static const struct {
   const char *shape;
   int m, n, k;

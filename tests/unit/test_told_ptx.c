@@ -144,7 +144,7 @@ static uint32_t changed_lanes(const PtxKernel *k, const PtxKernel *other, int r)
   return lanes;
 }
 
-// Whatever changes with an operand is not known where the operand is not.
+// A register that changes with an operand is not known where the operand is not.
 static void check_unknown(Arena *arena, const char *body, int operand, const PtxKernel *known,
                           const PtxKernel *unknown, const uint64_t operands[3][EDGE_LANES]) {
   static const uint64_t flips[] = {1, UINT64_C(0x8000000080008000), UINT64_C(0x5a5a5a5a5a5a5a5a)};

@@ -1,5 +1,5 @@
-// What is read of the time of each schedule of tests/data/reading_states.txt, whole and of broken
-// copies: tests/golden/told/times.txt holds the numbers of each timeline and sums over all of its
+// The time of each schedule of tests/data/reading_states.txt, and of broken copies, as it is read:
+// tests/golden/told/times.txt holds the numbers of each timeline and sums over all of its
 // events, phases and slots, what warps wait for at sixteen clocks, the steps of a slab and the use
 // of each barrier. Of the rungs of all ladders it holds sums. test_timeline_times.c shows events
 // one by one.

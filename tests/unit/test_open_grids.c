@@ -12,14 +12,15 @@ static void setup(void) { arena = arena_new("test"); }
 static void teardown(void) { arena_free(arena); }
 
 // Words that the first thread of a block tells, then one of each thread.
-#define TOLD(X)                                                                                    \
-  X("%ctaid.x")                                                                                    \
-  X("%ctaid.y")                                                                                    \
-  X("%ctaid.z")                                                                                    \
-  X("%nctaid.x") X("%nctaid.y") X("%nctaid.z") X("%clusterid.x") X("%clusterid.y")                 \
-      X("%clusterid.z") X("%nclusterid.x") X("%nclusterid.y") X("%nclusterid.z")                   \
-          X("%cluster_ctaid.x") X("%cluster_ctaid.y") X("%cluster_ctaid.z") X("%cluster_nctaid.x") \
-              X("%cluster_nctaid.y") X("%cluster_nctaid.z") X("%cluster_ctarank")                  \
+#define TOLD(X)                                                                       \
+  X("%ctaid.x")                                                                       \
+  X("%ctaid.y")                                                                       \
+  X("%ctaid.z")                                                                       \
+  X("%nctaid.x")                                                                      \
+  X("%nctaid.y") X("%nctaid.z") X("%clusterid.x") X("%clusterid.y") X("%clusterid.z") \
+      X("%nclusterid.x") X("%nclusterid.y") X("%nclusterid.z") X("%cluster_ctaid.x")  \
+          X("%cluster_ctaid.y") X("%cluster_ctaid.z") X("%cluster_nctaid.x")          \
+              X("%cluster_nctaid.y") X("%cluster_nctaid.z") X("%cluster_ctarank")     \
                   X("%cluster_nctarank") X("%ntid.x") X("%ntid.y") X("%ntid.z")
 enum { WORDS = 23, THREADS = 60, EACH = 1 + WORDS + THREADS, BLOCKS_MAX = 64 };
 static const int block_of[3] = {5, 3, 4};

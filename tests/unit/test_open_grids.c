@@ -11,19 +11,17 @@ static Arena *arena;
 static void setup(void) { arena = arena_new("test"); }
 static void teardown(void) { arena_free(arena); }
 
-// Words that the first thread of a block tells, then one of each thread.
-#define TOLD(X)                                                                       \
-  X("%ctaid.x")                                                                       \
-  X("%ctaid.y")                                                                       \
-  X("%ctaid.z")                                                                       \
-  X("%nctaid.x")                                                                      \
-  X("%nctaid.y") X("%nctaid.z") X("%clusterid.x") X("%clusterid.y") X("%clusterid.z") \
-      X("%nclusterid.x") X("%nclusterid.y") X("%nclusterid.z") X("%cluster_ctaid.x")  \
-          X("%cluster_ctaid.y") X("%cluster_ctaid.z") X("%cluster_nctaid.x")          \
-              X("%cluster_nctaid.y") X("%cluster_nctaid.z") X("%cluster_ctarank")     \
-                  X("%cluster_nctarank") X("%ntid.x") X("%ntid.y") X("%ntid.z")
 enum { WORDS = 23, THREADS = 60, EACH = 1 + WORDS + THREADS, BLOCKS_MAX = 64 };
 static const int block_of[3] = {5, 3, 4};
+
+// Words that the first thread of a block tells; behind them comes one of each thread.
+static const char *const names[WORDS] = {
+    "%ctaid.x",          "%ctaid.y",          "%ctaid.z",         "%nctaid.x",
+    "%nctaid.y",         "%nctaid.z",         "%clusterid.x",     "%clusterid.y",
+    "%clusterid.z",      "%nclusterid.x",     "%nclusterid.y",    "%nclusterid.z",
+    "%cluster_ctaid.x",  "%cluster_ctaid.y",  "%cluster_ctaid.z", "%cluster_nctaid.x",
+    "%cluster_nctaid.y", "%cluster_nctaid.z", "%cluster_ctarank", "%cluster_nctarank",
+    "%ntid.x",           "%ntid.y",           "%ntid.z"};
 
 static const char kernel[] =
     ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 out)\n{\n"
@@ -40,9 +38,6 @@ static const char kernel[] =
     "mul.wide.u32 %rd2, %r9, 4;\nadd.u64 %rd2, %rd2, %rd1;\nst.global.u32 [%rd2+96], %r7;\n";
 
 static const char *program(void) {
-  static const char *const names[WORDS] = {
-#define NAME(name) name,
-      TOLD(NAME)};
   const char *text = kernel;
   for (int i = 0; i < WORDS; i++)
     text = arena_printf(arena, "%smov.u32 %%r9, %s;\n@%%p1 st.global.u32 [%%rd1+%d], %%r9;\n", text,

@@ -9,6 +9,10 @@ linked with the objects of the copy; what else make would link anew is linked, t
 names for its file are run, the nearest first, of several the quickest first, each up to its first check that fails. As
 many mutants as there are processors are judged at a time (--jobs).
 
+What no suite runs no suite sees: the first time that a suite is wanted it is run without a mutant, over objects that
+count their lines (gcov), and only mutants on lines that it ran are put to it. A mutant on a line that no suite of its
+file ran has survived without a run; it is listed with `no suite runs it`.
+
 A mutant is caught when a suite fails, crashes, or takes more CPU time than four times what it took before. Mutants that
 do not compile are replaced by others. So are those that the compiler proves equal, for no test can tell them: with -O2
 and neither sanitizers nor line numbers their object is that of the original. So are those that tools/mutate.equal lists
@@ -21,7 +25,10 @@ Example: `if (lane < 32)` of src/banks/engine/bank.c gives `if (lane <= 32)` and
 """
 import argparse
 import concurrent.futures
+import hashlib
+import json
 import os
+import pickle
 import random
 import re
 import resource
@@ -43,6 +50,11 @@ UNGUARDED = ("src/order/", "src/ptx/run/", "src/ptx/tensor/")
 # Behind the options of a command, these compile what the program is, without what only the tests want to know.
 PLAIN = " -O2 -g0 -fno-sanitize=all -c "
 
+# Behind the options of a command, these compile what counts how often each line is run.
+COUNTED = " -O0 -g0 -fno-sanitize=all --coverage -w -c "
+COVERED = "build/covered"  # its objects and programs
+LINES = "build/lines"  # what each suite ran
+
 # One token and what it becomes.
 SWAPS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "+": "-", "-": "+", "*": "/", "/": "*",
          "%": "/", "<<": ">>", ">>": "<<", "&&": "||", "||": "&&", "+=": "-=", "-=": "+=", "true": "false",
@@ -53,6 +65,7 @@ TOKEN = re.compile(r"""
   | (?P<number>0[xX][0-9a-fA-F]+[uUlL]*|[0-9][0-9.eE]*[0-9a-zA-Z.]*)
   | (?P<mark>->|\+\+|--|<<=|>>=|&&|\|\||[<>=!+\-*/%&|^]=|<<|>>|[^\s])
 """, re.X | re.S | re.M)
+CAUGHT, SURVIVED, NOT_RUN = "caught", "survived", "survived, no suite runs it"
 REPLACED = ("not compiled", "equal to the compiler", "listed as equal")
 # In front of these a `*`, `&`, `-` or `+` is unary, and a `*` may be a declaration: left alone.
 OPENS = set("([{,;=:?<>!&|+-*/%^~") | {"return", "case", "<=", ">=", "==", "!=", "&&", "||", "+=", "-=", "<<", ">>"}
@@ -107,11 +120,9 @@ def read_equal():
 def copy_tree():
     """Every file that git knows or would add, where its text differs, for make goes by times; others that make would
     find are gone."""
-    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, stdout=subprocess.PIPE, text=True,
-                            check=True).stdout.split("\n")
-    for name in filter(None, listed):
+    for name in tree_files():
         source, target = os.path.join(ROOT, name), os.path.join(COPY, name)
-        if os.path.isfile(source) and not (os.path.isfile(target) and read(source) == read(target)):
+        if not (os.path.isfile(target) and read(source) == read(target)):
             os.makedirs(os.path.dirname(target), exist_ok=True)
             shutil.copy(source, target)
     for folder in ("src", "tests", "data"):
@@ -120,6 +131,21 @@ def copy_tree():
                 here = os.path.join(path, name)
                 if not os.path.isfile(os.path.join(ROOT, os.path.relpath(here, COPY))):
                     os.remove(here)
+
+
+def tree_files():
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, stdout=subprocess.PIPE, text=True,
+                            check=True).stdout.split("\n")
+    return [name for name in listed if name and os.path.isfile(os.path.join(ROOT, name))]
+
+
+def sum_tree():
+    """A sum over the files that suites depend on."""
+    found = hashlib.sha256()
+    for name in tree_files():
+        if name.startswith(("src/", "tests/", "data/", "Makefile")):
+            found.update(name.encode() + b"\0" + read(os.path.join(ROOT, name)))
+    return found.hexdigest()
 
 
 def make(*arguments):
@@ -155,12 +181,87 @@ def done_well(command):
     return subprocess.run(command, shell=True, cwd=COPY, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
 
 
-def run(suite, seconds, programs):
+def make_covered(paths):
+    """Programs in COVERED whose objects of these sources count their lines, for gcc's gcov."""
+    given = [word for path in paths for word in ("-W", path)]
+    found = []
+    for line in make("-n", "V=1", *given).stdout.replace("\\\n", " ").split("\n"):
+        target = re.search(r"(?: -o |ar rcs )(build/asan/\S+)", line)
+        if target and not ("-c " in line and target.group(1)[len("build/asan/"):-2] + ".c" not in paths):
+            found.append((target.group(1), line.replace(" -MMD -MP", "")))
+    targets = [target for target, _ in found]
+    shutil.rmtree(os.path.join(COPY, COVERED), ignore_errors=True)
+    names = re.compile(r"(?<![\w./])(" + "|".join(map(re.escape, targets)) + r")(?![\w.])")
+    commands = []
+    for target, line in found:
+        os.makedirs(os.path.dirname(os.path.join(COPY, COVERED, target)), exist_ok=True)
+        line = names.sub(lambda name: f"{COVERED}/{name.group()}", line)
+        commands.append((" -c " not in line, line.replace(" -c ", COUNTED) if " -c " in line else line + " --coverage"))
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
+        compiled = all(list(workers.map(done_well, [line for linked, line in commands if not linked])))
+    if not compiled or not all(done_well(line) for linked, line in commands if linked):
+        sys.exit("mutate: the objects that count lines are not built")
+
+
+def lines_of(suite):
+    """The lines that the suite ran: path → ({line: run}, [(first line, last line, run)] of the functions)."""
+    top = os.path.join(COPY, LINES, suite)
+    found = {}
+    for folder, _, files in os.walk(top):
+        counted = [name for name in files if name.endswith(".gcda")]
+        if not counted:
+            continue
+        here = os.path.join(COPY, COVERED, os.path.relpath(folder, top))
+        for name in counted:
+            os.symlink(os.path.join(here, name[:-5] + ".gcno"), os.path.join(folder, name[:-5] + ".gcno"))
+        said = subprocess.run(["gcov", "-t", "-j", *[os.path.join(folder, name) for name in counted]], cwd=COPY,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        for text in filter(None, said.stdout.split("\n")):
+            for file in json.loads(text)["files"]:
+                lines, functions = found.setdefault(file["file"], ({}, []))
+                for line in file["lines"]:
+                    lines[line["line_number"]] = lines.get(line["line_number"], False) or line["count"] > 0
+                functions += [(f["start_line"], f["end_line"], f["execution_count"] > 0) for f in file["functions"]]
+    shutil.rmtree(top, ignore_errors=True)
+    return found
+
+
+def watched(suite, tree):
+    """(whether it passes, CPU seconds, what it ran) without a mutant, kept for the next run over the same tree."""
+    path = os.path.join(COPY, LINES, suite + ".pickle")
+    if os.path.exists(path):
+        kept = pickle.loads(read(path))
+        if kept[0] == tree:
+            return kept[1:]
+    counts = path[:-len(".pickle")]
+    shutil.rmtree(counts, ignore_errors=True)  # of a run that was ended
+    os.makedirs(counts)
+    passed, seconds = run(suite, 900, COVERED + "/build/asan", counts)
+    said = passed, seconds, lines_of(suite)
+    with open(path, "wb") as file:
+        pickle.dump((tree, *said), file)
+    return said
+
+
+def has_run(found, path, line):
+    """Whether a suite ran the line. A line without code of its own goes by its function, one outside of functions by none."""
+    lines, functions = found.get(path, ({}, []))
+    if line in lines:
+        return lines[line]
+    inside = [ran for first, last, ran in functions if first <= line <= last]
+    return any(inside) or not inside
+
+
+def run(suite, seconds, programs, counts=None):
     """Whether the suite passes, no process of it taking more CPU seconds than that, and the seconds that all took."""
     def begin():
         os.setsid()
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-    env = dict(os.environ, GEMMVIEW=programs + "/gemmview", TEST_STOP="1", TEST_JOBS="1")
+    # Limits of wall time are Check's: on a loaded machine a test that waits for the processor would count as failed.
+    env = dict(os.environ, GEMMVIEW=programs + "/gemmview", TEST_STOP="1", TEST_JOBS="1", CK_TIMEOUT_MULTIPLIER="20")
+    if counts:
+        depth = os.path.join(COPY, COVERED).count("/")
+        env.update(GCOV_PREFIX=counts, GCOV_PREFIX_STRIP=str(depth))
     child = subprocess.Popen([programs + "/unit", suite], cwd=COPY, env=env, stdin=subprocess.DEVNULL,
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=begin)
     given_up = time.monotonic() + 60 + 20 * seconds  # for what waits, and takes no CPU
@@ -190,9 +291,12 @@ class Mutants:
         self.table = read_table()
         self.equal = read_equal()
         self.took = {}
+        self.ran = {}
+        self.tree = ""  # a sum over it
         self.commands = {}
         self.originals = {}
         self.asking = threading.Lock()
+        self.locks = {}  # of each suite: two workers time two suites beside each other
         self.texts = {path: read(os.path.join(ROOT, path)).decode() for path in self.sources()}
         self.sites = [(path, *site) for path, text in self.texts.items() for site in replacements(text)]
 
@@ -201,20 +305,29 @@ class Mutants:
         return [path for path in found.stdout.split() if path.endswith(".c") and suites_of(path, self.table)]
 
     def seconds(self, suite):
-        """What it takes without a mutant, which is asked when it is first wanted."""
+        """The CPU time without a mutant, asked when it is first wanted; None when the suite fails."""
         with self.asking:
+            lock = self.locks.setdefault(suite, threading.Lock())
+        with lock:
             if suite not in self.took:
-                passed, self.took[suite] = run(suite, 600, "build/asan")
+                passed, self.took[suite], self.ran[suite] = watched(suite, self.tree)
                 if not passed:
-                    sys.exit("mutate: without a mutant this suite fails: " + suite)
+                    self.took[suite] = None
+                    print("not asked, for it fails without a mutant:", suite, flush=True)
             return self.took[suite]
 
-    def is_caught(self, path, programs):
+    def is_run(self, suite, path, line):
+        return self.seconds(suite) is not None and has_run(self.ran[suite], path, line)
+
+    def is_caught(self, path, line, programs):
+        """CAUGHT, SURVIVED or NOT_RUN."""
+        verdict = NOT_RUN
         for suites in suites_of(path, self.table):
-            for suite in sorted(suites, key=self.seconds):
+            for suite in sorted((s for s in suites if self.is_run(s, path, line)), key=self.seconds):
                 if not run(suite, int(4 * self.seconds(suite)) + 3, programs)[0]:
-                    return True
-        return False
+                    return CAUGHT
+                verdict = SURVIVED
+        return verdict
 
     def made(self, path, text, folder):
         """Puts the text in the place of the file; the commands that make its object and the programs from it."""
@@ -235,7 +348,7 @@ class Mutants:
         return read(os.path.join(COPY, folder, "build/asan", path[:-2] + ".o")) if compiled else None
 
     def judge(self, site):
-        """Whether the suites caught it, or why it is replaced: a member of REPLACED."""
+        """CAUGHT, SURVIVED, NOT_RUN, or why it is replaced: a member of REPLACED."""
         path, begin, end, new = site
         text = self.texts[path]
         if self.judged_by(site) in self.equal:
@@ -250,7 +363,7 @@ class Mutants:
             return "equal to the compiler"
         if code is None or not all(map(done_well, commands)):
             return "not compiled"
-        return self.is_caught(path, folder + "/build/asan")
+        return self.is_caught(path, text.count("\n", 0, begin) + 1, folder + "/build/asan")
 
     def place(self, site):
         path, begin, end, new = site
@@ -306,6 +419,8 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(2))
     copy_tree()
     build()
+    make_covered(sorted(mutants.texts))
+    mutants.tree = sum_tree()
     caught = tried = 0
     replaced = dict.fromkeys(REPLACED, 0)
     try:
@@ -314,9 +429,9 @@ def main():
                 replaced[verdict] += 1
                 continue
             tried += 1
-            caught += verdict
-            if not verdict:
-                print("survived", mutants.place(site), flush=True)
+            caught += verdict == CAUGHT
+            if verdict != CAUGHT:
+                print(f"{verdict}: {mutants.place(site)}", flush=True)
             if tried == given.count:
                 break
     finally:

@@ -3,7 +3,7 @@
 //
 // R8, R10 and R12 hold a, b and c of the lane, the registers behind them their upper words; R0 is
 // the lane, P0 holds in odd lanes, P3 where lane & 2. What a body puts into R16 to R19, P1 and P2
-// is told.
+// is told, and what else changes.
 #include <check.h>
 #include <string.h>
 
@@ -17,7 +17,8 @@
 
 Suite *suite_told_code(void);
 
-enum { K03 = 1, WORDS = 6 };  // R16 to R19, P1, P2
+// R16 to R19, P1, P2; R16 holds FIRST before the body, the next ones one more.
+enum { K03 = 1, WORDS = 6, FIRST = 0x5a0016 };
 
 // The kernel is k03: c[0x0][0x210] is where it stores, c[0x0][0x218] what it reads.
 static const char before[] =
@@ -25,8 +26,8 @@ static const char before[] =
     "ULDC.64 UR4, c[0x0][0x208];LDC.64 R6, c[0x0][0x218];IMAD.WIDE R6, R0, 0x18, R6;"
     "LDG.E.64 R8, desc[UR4][R6.64];LDG.E.64 R10, desc[UR4][R6.64+0x8];"
     "LDG.E.64 R12, desc[UR4][R6.64+0x10];LDC.64 R2, c[0x0][0x210];IMAD.WIDE R2, R0, 0x18, R2;"
-    "R2P PR, R0, 0x1;LOP3.LUT P3, RZ, R0, 0x2, RZ, 0xc0, !PT;MOV R16, RZ;MOV R17, RZ;"
-    "MOV R18, RZ;MOV R19, RZ;PLOP3.LUT P1, P2, PT, PT, PT, 0x0, 0x0;";
+    "R2P PR, R0, 0x1;LOP3.LUT P3, RZ, R0, 0x2, RZ, 0xc0, !PT;MOV R16, 0x5a0016;"
+    "MOV R17, 0x5a0017;MOV R18, 0x5a0018;MOV R19, 0x5a0019;PLOP3.LUT P1, P2, PT, PT, PT, 0x0, 0x0;";
 static const char behind[] =
     ";P2R R14, PR, RZ, 0x6;STG.E.64 desc[UR4][R2.64], R16;STG.E.64 desc[UR4][R2.64+0x8], R18;"
     "STG.E desc[UR4][R2.64+0x10], R14;EXIT;";
@@ -63,7 +64,8 @@ static void tell_words(Str *out, const char *body, const uint32_t *stored) {
       of_lanes[lane] =
           is_register ? stored[6 * lane + word] : stored[6 * lane + 4] >> (word - 3) & 1;
     bool told = edges_name(body, names[word]);
-    for (int lane = 0; lane < EDGE_LANES; lane++) told |= of_lanes[lane] != 0;
+    for (int lane = 0; lane < EDGE_LANES; lane++)
+      told |= of_lanes[lane] != (is_register ? FIRST + (uint32_t)word : 0);
     if (told) edges_tell(out, names[word], of_lanes, 1, is_register ? 8 : 1);
   }
 }

@@ -1,5 +1,6 @@
 // Instructions of PTX at the edges of their operands: tests/data/ptx_edges.txt lists them
-// (edges.h), and tests/golden/told/ptx.txt holds what each of 32 lanes gets, and what is found.
+// (edges.h), and tests/golden/told/ptx.txt holds what each of 32 lanes gets, and what is found;
+// ptx_unknown.txt the lanes whose result is not known where eight lanes have an unknown operand.
 //
 // Registers 1 to 3 of each kind hold a, b and c of the lane: %rd1 all 64 bits of a, %r1, %f1 and
 // %h1 the lower ones; %p1 holds in odd lanes, %p2 where lane & 2. What a body puts into %r0, %rd0,
@@ -28,10 +29,11 @@ static const struct {
     {"%p4", "selp.b32 %r28, 1, 0, %p4;\nst.global.b32 [%o+AT], %r28;", 1, 1},
 };
 
-static const char before[] =
+static const char loads[] =
     "mul.wide.u32 %rd30, %t, 8;\nadd.s64 %rd29, %out, %rd30;\nadd.s64 %rd30, %in, %rd30;\n"
     "ld.global.b64 %rd1, [%rd30];\nld.global.b64 %rd2, [%rd30+256];\n"
-    "ld.global.b64 %rd3, [%rd30+512];\n"
+    "ld.global.b64 %rd3, [%rd30+512];\n";
+static const char parts[] =
     "cvt.u32.u64 %r1, %rd1;\ncvt.u32.u64 %r2, %rd2;\ncvt.u32.u64 %r3, %rd3;\n"
     "cvt.u16.u64 %h1, %rd1;\ncvt.u16.u64 %h2, %rd2;\ncvt.u16.u64 %h3, %rd3;\n"
     "mov.b32 %f1, %r1;\nmov.b32 %f2, %r2;\nmov.b32 %f3, %r3;\n"
@@ -53,9 +55,10 @@ static int place_of(int r) {
   return words * EDGE_LANES;
 }
 
-static const char *kernel_of(Arena *arena, const char *body) {
+// `between` the operands and their parts stands what makes one of them unknown; "": nothing.
+static const char *kernel_of(Arena *arena, const char *between, const char *body) {
   Str text = str_new(arena);
-  str_printf(&text, "%s%s;\n", before, body);
+  str_printf(&text, "%s%s%s%s;\n", loads, between, parts, body);
   for (int r = 0; r < REGISTERS; r++)
     if (edges_name(body, registers[r].name))
       str_printf(&text, "%s\n", with_number(arena, registers[r].store, 4 * place_of(r)));
@@ -86,13 +89,17 @@ static bool can_be_read(Arena *arena, Str *out, const char *text) {
   return module != NULL;
 }
 
-static void tell(Arena *arena, Str *out, const char *body, const uint64_t operands[3][EDGE_LANES]) {
+static PtxKernel run_body(Arena *arena, const char *between, const char *body,
+                          const uint64_t operands[3][EDGE_LANES]) {
   uint32_t in[PTX_KERNEL_WORDS];
   ptx_kernel_numbers(in);
   memcpy(in, operands, 3 * EDGE_LANES * sizeof(uint64_t));
-  const char *text = kernel_of(arena, body);
-  if (!can_be_read(arena, out, text)) return;
-  const PtxKernel k = ptx_kernel_run(arena, text, NULL, EDGE_LANES, in);
+  return ptx_kernel_run(arena, kernel_of(arena, between, body), NULL, EDGE_LANES, in);
+}
+
+static void tell(Arena *arena, Str *out, const char *body, const uint64_t operands[3][EDGE_LANES]) {
+  if (!can_be_read(arena, out, kernel_of(arena, "", body))) return;
+  const PtxKernel k = run_body(arena, "", body, operands);
   tell_findings(out, &k);
   for (int r = 0; r < REGISTERS && k.outcome == PTX_DONE; r++)
     if (edges_name(body, registers[r].name))
@@ -105,11 +112,99 @@ START_TEST(instructions_at_their_edges_are_as_reviewed) {
 }
 END_TEST
 
+// ---- operands that are not known ----------------------------------------------------------------
+
+// Lanes 8 to 15 have an operand that is not known: what they read from a texture.
+enum { UNKNOWN_FIRST = 8, UNKNOWN_END = 16 };
+
+static const char *made_unknown(Arena *arena, int operand) {
+  return arena_printf(arena,
+                      "setp.ge.u32 %%p31, %%t, %d;\nsetp.lt.and.u32 %%p31, %%t, %d, %%p31;\n"
+                      "@%%p31 tex.1d.v4.f32.s32 {%%f28, %%f29, %%f30, %%f31}, [%%rd1, {%%t}];\n"
+                      "mov.b32 %%r27, %%f28;\n@%%p31 mov.b64 %%rd%d, {%%r27, %%r27};\n",
+                      UNKNOWN_FIRST, UNKNOWN_END, operand + 1);
+}
+
+static uint32_t unknown_lanes(const PtxKernel *k, int r) {
+  const int bytes = 4 * registers[r].words;
+  uint32_t lanes = 0;
+  for (int lane = 0; lane < EDGE_LANES; lane++) {
+    const uint64_t at = k->out_address + (uint64_t)(4 * place_of(r) + lane * bytes);
+    if (ptx_machine_unknown_bytes(k->machine, at, bytes)) lanes |= 1u << lane;
+  }
+  return lanes;
+}
+
+// Lanes whose register is another one where lanes 8 to 15 have another operand.
+static uint32_t changed_lanes(const PtxKernel *k, const PtxKernel *other, int r) {
+  const int words = registers[r].words;
+  uint32_t lanes = 0;
+  for (int i = 0; i < EDGE_LANES * words; i++)
+    if (k->out[place_of(r) + i] != other->out[place_of(r) + i]) lanes |= 1u << i / words;
+  return lanes;
+}
+
+// A register that changes with an operand is not known where the operand is not.
+static void check_unknown(Arena *arena, const char *body, int operand, const PtxKernel *known,
+                          const PtxKernel *unknown, const uint64_t operands[3][EDGE_LANES]) {
+  static const uint64_t flips[] = {1, UINT64_C(0x8000000080008000), UINT64_C(0x5a5a5a5a5a5a5a5a)};
+  for (size_t f = 0; f < sizeof flips / sizeof *flips; f++) {
+    uint64_t others[3][EDGE_LANES];
+    memcpy(others, operands, sizeof others);
+    for (int lane = UNKNOWN_FIRST; lane < UNKNOWN_END; lane++) others[operand][lane] ^= flips[f];
+    const PtxKernel other = run_body(arena, "", body, others);
+    if (other.outcome != PTX_DONE) continue;
+    for (int r = 0; r < REGISTERS; r++) {
+      if (!edges_name(body, registers[r].name)) continue;
+      const uint32_t lost = changed_lanes(known, &other, r) & ~unknown_lanes(unknown, r);
+      ck_assert_msg(!lost, "%s: %s of lanes %08x changes with operand %c of lanes 8 to 15", body,
+                    registers[r].name, lost, "abc"[operand]);
+    }
+  }
+}
+
+// Whether a body names a register that holds a part of the operand.
+static bool reads(Arena *arena, const char *body, int operand) {
+  static const char *const kinds[] = {"r", "rd", "h", "f", "fd"};
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    if (edges_name(body, arena_printf(arena, "%%%s%d", kinds[i], operand + 1))) return true;
+  return false;
+}
+
+// Registers that are unknown in other lanes than 8 to 15, and what ends the block.
+static void tell_lanes(Str *out, const char *body, int operand, const PtxKernel *k) {
+  const uint32_t plain = (1u << UNKNOWN_END) - (1u << UNKNOWN_FIRST);
+  const PtxFinding *f = ptx_kernel_finding(k, PTX_FINDING_UNKNOWN);
+  if (f) str_printf(out, " %c: %s\n", "abc"[operand], f -> text ? f -> text : "it is not known");
+  for (int r = 0; r < REGISTERS && k->outcome == PTX_DONE; r++)
+    if (edges_name(body, registers[r].name) && unknown_lanes(k, r) != plain)
+      str_printf(out, " %c: %s %08x\n", "abc"[operand], registers[r].name, unknown_lanes(k, r));
+}
+
+static void tell_unknown(Arena *arena, Str *out, const char *body,
+                         const uint64_t operands[3][EDGE_LANES]) {
+  Str refused = str_new(arena);
+  if (!can_be_read(arena, &refused, kernel_of(arena, "", body))) return;
+  const PtxKernel known = run_body(arena, "", body, operands);
+  for (int operand = 0; operand < 3 && known.outcome == PTX_DONE; operand++) {
+    if (!reads(arena, body, operand)) continue;
+    const PtxKernel k = run_body(arena, made_unknown(arena, operand), body, operands);
+    tell_lanes(out, body, operand, &k);
+    if (k.outcome == PTX_DONE) check_unknown(arena, body, operand, &known, &k, operands);
+  }
+}
+
+START_TEST(what_depends_on_an_unknown_operand_is_unknown) {
+  edges_check("ptx_edges.txt", "told/ptx_unknown.txt", tell_unknown);
+}
+END_TEST
+
 Suite *suite_told_ptx(void) {
   Suite *suite = suite_create("told_ptx");
   TCase *tcase = tcase_create("edges");
   tcase_set_timeout(tcase, 120);
   tcase_add_test(tcase, instructions_at_their_edges_are_as_reviewed);
+  tcase_add_test(tcase, what_depends_on_an_unknown_operand_is_unknown);
   suite_add_tcase(suite, tcase);
   return suite;
 }

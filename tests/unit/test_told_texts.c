@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "banks/engine/bank_input.h"
 #include "banks/layouts/instruction_descriptor.h"
 #include "banks/layouts/notation.h"
 #include "banks/layouts/smem_descriptor.h"
@@ -201,6 +202,22 @@ static void tell_access(Arena *arena, Str *out, const char *text) {
   arena_free(scratch);
 }
 
+// "lds32 TEXT": addresses of lanes, of shared memory or global.
+static void tell_addresses(Arena *arena, Str *out, const char *text) {
+  char name[32];
+  int n = 0;
+  Diags diags = diags_new(arena);
+  ck_assert_int_eq(sscanf(text, "%31s %n", name, &n), 1);
+  const BankOp *op = bank_input_any_op(name, &diags);
+  int64_t addr[BANK_LANES];
+  const bool read = op && bank_input_addresses(op, text + n, addr, &diags);
+  tell_findings(out, &diags);
+  if (!read) return;
+  str_add(out, " ");
+  for (int lane = 0; lane < BANK_LANES; lane++) str_printf(out, " %" PRId64, addr[lane]);
+  str_add(out, "\n");
+}
+
 // ---- rows ---------------------------------------------------------------------------------------
 
 typedef void Tell(Arena *arena, Str *out, const char *text);
@@ -214,7 +231,8 @@ static const struct {
              {"idesc ", tell_idesc, 1},
              {"tv ", tell_threads, 1},
              {"tma ", tell_box, 0},
-             {"access ", tell_access, 0}};
+             {"access ", tell_access, 0},
+             {"addresses ", tell_addresses, 1}};
 
 // A sum over the whole answer.
 static void tell_brief(Str *out, Tell *tell, const char *text, const char *label) {

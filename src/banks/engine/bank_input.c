@@ -117,11 +117,10 @@ static void report_outside(const BankOp *op, int lane, int64_t value, Diags *dia
                     "lane %d: %" PRId64 " is negative; only -1 is allowed, for an inactive lane",
                     lane, value);
   else if (op->kind == BANK_GLOBAL)
-    diag = diag_add(diags, "addr_range",
-                    "lane %d: %" PRId64
-                    " is too large for an offset: at "
-                    "most 2^48",
-                    lane, value);
+    diag =
+        diag_add(diags, "addr_range",
+                 "lane %d: %" PRId64 " is too large for an address: at most 2^57, with its bytes",
+                 lane, value);
   else
     diag = diag_add(diags, "addr_range",
                     "lane %d: %" PRId64 " is outside shared memory: %d bytes at %" PRId64
@@ -165,11 +164,13 @@ static bool check_count(const BankOp *op, int64_t n, Diags *diags) {
   return false;
 }
 
-// Takes the begin of the window off generic addresses. Offsets stay as they are; lanes in different
-// windows, or one far into its own, cannot all be shared memory.
-static bool leave_window(const int64_t *values, int n, int64_t out[BANK_LANES], Diags *diags) {
+// Takes the begin of the window off generic addresses of shared memory. Offsets stay as they are;
+// lanes in different windows, or one far into its own, cannot all be shared memory.
+static bool leave_window(const BankOp *op, const int64_t *values, int n, int64_t out[BANK_LANES],
+                         Diags *diags) {
   int first = 0;
   memcpy(out, values, sizeof *values * (size_t)n);
+  if (op->kind == BANK_GLOBAL) return true;
   while (first < n && values[first] < 0) first++;
   for (int lane = first; lane < n; lane++) {
     int64_t window = values[first] / WINDOW_BYTES;
@@ -195,7 +196,7 @@ static bool leave_window(const int64_t *values, int n, int64_t out[BANK_LANES], 
 bool bank_input_check(const BankOp *op, const int64_t *values, int n, int64_t addr[BANK_LANES],
                       Diags *diags) {
   int64_t offset[BANK_LANES];
-  if (!check_count(op, n, diags) || !leave_window(values, op->n_addresses, offset, diags) ||
+  if (!check_count(op, n, diags) || !leave_window(op, values, op->n_addresses, offset, diags) ||
       !check_values(op, offset, op->n_addresses, diags))
     return false;
   for (int lane = 0; lane < BANK_LANES; lane++)

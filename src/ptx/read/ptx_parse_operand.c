@@ -217,13 +217,14 @@ static bool read_single(PtxParser *p, const PtxForm *form, PtxGroup *group) {
 }
 
 // Numbers have the last type, except where the last type belongs to a register alone: slct's sign,
-// the halves of add.f32.f16. The bytes of a reduction in bulk, the lanes of redux and what selects
-// metadata and scale factors of an mma are whole numbers, whatever type is reduced or multiplied.
+// the halves of add.f32.f16. The bytes of a reduction in bulk, the lanes of redux, the stride of
+// wmma's matrices and what selects metadata and scale factors of an mma are whole numbers, whatever
+// type is reduced, moved or multiplied.
 static PtxForm form_of_numbers(const PtxInst *inst) {
   PtxForm form = inst->form;
   enum { MMA_MATRICES = 4 };
-  if (inst->run == run_cp_async_bulk || inst->run == run_redux ||
-      (inst->run == run_mma && inst->n_groups > MMA_MATRICES))
+  if (inst->run == run_cp_async_bulk || inst->run == run_redux || inst->run == run_wmma_load ||
+      inst->run == run_wmma_store || (inst->run == run_mma && inst->n_groups > MMA_MATRICES))
     form.n_types = 0;
   if (inst->run == run_slct || inst->run == run_add_float || inst->run == run_sub_float ||
       inst->run == run_fma_float)

@@ -31,16 +31,9 @@ typedef enum FloatOp {
   COPYSIGN,
 } FloatOp;
 
-static const struct {
-  int n;             // operands
-  bool approximate;  // always, or where .approx says so
-} facts[] = {
-    [ADD] = {2, false}, [SUB] = {2, false},      [MUL] = {2, false}, [FMA] = {3, false},
-    [DIV] = {2, false}, [ABS] = {1, false},      [NEG] = {1, false}, [MIN] = {3, false},
-    [MAX] = {3, false}, [SQRT] = {1, false},     [RCP] = {1, false}, [RSQRT] = {1, true},
-    [SIN] = {1, true},  [COS] = {1, true},       [LG2] = {1, true},  [EX2] = {1, true},
-    [TANH] = {1, true}, [COPYSIGN] = {2, false},
-};
+// Approximate in every form; the others are where .approx says so.
+static const bool always_approximate[COPYSIGN + 1] = {
+    [RSQRT] = true, [SIN] = true, [COS] = true, [LG2] = true, [EX2] = true, [TANH] = true};
 
 // The smaller or larger of two: −0 below +0, and a NaN only where .NaN asks for it.
 #define EXTREME(T, name)                                      \
@@ -159,8 +152,7 @@ static uint64_t lane_f32(const PtxInst *i, FloatOp op, uint64_t a, uint64_t b, u
                                                                     : value_f32(i, op, x, y, z);
   if (mode != FE_TONEAREST) fesetround(FE_TONEAREST);
   float kept = result;
-  if ((op == MIN || op == MAX) && facts[op].n == 3 && i->n_groups > 3)
-    kept = value_f32(i, op, kept, z, 0);
+  if ((op == MIN || op == MAX) && i->n_groups > 3) kept = value_f32(i, op, kept, z, 0);
   if (ftz) kept = flush(kept);
   if (ptx_has(i, PTX_MOD_sat)) kept = kept > 0 ? (kept < 1 ? kept : 1) : 0;
   if (ptx_has(i, PTX_MOD_relu) && !(kept > 0) && !isnan(kept)) kept = 0;
@@ -272,7 +264,7 @@ static void run_float(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask
   const uint64_t *C = i->n_groups > 3 ? ptx_lanes(m, w, &i->groups[3], 0) : zero;
   uint64_t *D = ptx_lanes(m, w, &i->groups[0], 0);
   FOR_LANES(mask) D[l] = lane_of_type(i, op, A[l], B[l], C[l]);
-  if (facts[op].approximate || ptx_has(i, PTX_MOD_approx) || ptx_has(i, PTX_MOD_full))
+  if (always_approximate[op] || ptx_has(i, PTX_MOD_approx) || ptx_has(i, PTX_MOD_full))
     m->approximations += __builtin_popcount(mask);
 }
 

@@ -10,8 +10,8 @@ static const char *check_vector(const PtxInst *i, const PtxGroup *g) {
   const int bits = i->form.n_types ? ptx_types[i->form.types[0]].bits : 0;
   if (bits < 8 || bits > 64) return "a load or store of this type is not run here";
   if (g->kind == PTX_GROUP_PRED) return "a predicate cannot be loaded or stored";
-  if (g->n != i->form.vector) return "expected the number of registers that .v2, .v4 or .v8 names";
-  return bits / 8 * g->n <= 64 ? NULL : "an access of more than 64 bytes";
+  return g->n == i->form.vector ? NULL
+                                : "expected the number of registers that .v2, .v4 or .v8 names";
 }
 static const char *check_ld(const PtxInst *i) { return check_vector(i, &i->groups[0]); }
 static const char *check_st(const PtxInst *i) { return check_vector(i, &i->groups[1]); }

@@ -1,0 +1,4 @@
+// tests/told/every.sh
+#include "told.h"
+
+TOLD(every)

@@ -183,11 +183,11 @@ END_TEST
 
 // An instruction that writes registers alone gives unknown values; any other ends its block.
 static const char *const gives[] = {
-    "mad24.hi.u32 %r0, %r1, %r2, %r3;",   "mad.hi.sat.s32 %r0, %r1, %r2, %r3;",
-    "add.sat.u16x2 %r0, %r1, %r2;",       "add.sat.u32 %r0, %r1, %r2;",
-    "mul.relu.f32 %f0, %f1, %f2;",        "shl.wrap.b32 %r0, %r1, %r2;",
-    "mul.f32.f16 %f0, %h1, %f2;",         "lop3.and.b32 %r0, %r1, %r2, %r3, 0x80;",
-    "shfl.sync.b32 %r0, %r1, 1, 31, -1;", "mbarrier.pending_count.b64 %r0, %rd0;",
+    "mad24.hi.sat.u32 %r0, %r1, %r2, %r3;", "mad.hi.sat.u32 %r0, %r1, %r2, %r3;",
+    "add.sat.u16x2 %r0, %r1, %r2;",         "add.sat.u32 %r0, %r1, %r2;",
+    "mul.relu.f32 %f0, %f1, %f2;",          "shl.wrap.b32 %r0, %r1, %r2;",
+    "mul.f32.f16 %f0, %h1, %f2;",           "lop3.and.b32 %r0, %r1, %r2, %r3, 0x80;",
+    "shfl.sync.b32 %r0, %r1, 1, 31, -1;",   "mbarrier.pending_count.b64 %r0, %rd0;",
 };
 static const char *const ends[] = {
     "atom.shared.popc.u32 %r0, [s], %r1;",      "st.global.L2::cache_hint.u32 [%o], %r0;",

@@ -170,7 +170,7 @@ static double flush_f64(double value) {
 static bool nan_f64(FloatOp op, uint64_t a, uint64_t b, uint64_t c, uint64_t *out) {
   const uint64_t given[] = {b, a, c};
   const bool sums = op == ADD || op == SUB || op == MUL || op == FMA;
-  const int first = facts[op].n > 1 ? 0 : 1, behind = op == FMA ? 3 : 2;
+  const int first = op == ABS || op == NEG ? 1 : 0, behind = op == FMA ? 3 : 2;
   if (!sums && op != ABS && op != NEG && op != MIN && op != MAX) return false;
   if ((op == MIN || op == MAX) && !(isnan(ptx_f64(a)) && isnan(ptx_f64(b)))) return false;
   for (int n = first; n < behind; n++) {

@@ -208,7 +208,8 @@ static const char *settle(McPlan *plan, const McLine *line, const McRead *read, 
 
 // Whether the row knows of a byte or a half of a register.
 static bool takes_parts(const McOp *op) {
-  return op->run == mc_run_unpack_preds || (op->as && str_starts(op->as, "cvt"));
+  return op->run == mc_run_unpack_preds ||
+         (op->as && (str_starts(op->as, "cvt") || str_equal(op->name, "MUFU")));
 }
 
 // LEA.HI R20, R22, R20, 0x0, 0x1e: the first number is the upper word, the second one the shift.

@@ -41,6 +41,19 @@ void mc_run_fmnmx(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   extreme_of(w, i, mask, 2);
 }
 
+// The sign is the product of both, the size that of the smaller or the larger.
+void mc_run_fmnmx_xorsign(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  (void)m;
+  const uint64_t *A = mc_row(w, i, 1, 0), *B = mc_row(w, i, 2, 0);
+  const uint32_t q = mc_pred(w, i, 3, true);
+  uint64_t *D = mc_row(w, i, 0, 0);
+  FOR_LANES(mask) {
+    const float size = extreme(lane_of(q, l), value_at(i, 1, A, l), value_at(i, 2, B, l));
+    const uint32_t sign = ((uint32_t)A[l] ^ (uint32_t)B[l]) & 0x80000000;
+    D[l] = isnan(size) ? 0x7fffffff : ptx_f32_bits(size) ^ sign;
+  }
+}
+
 void mc_run_fmnmx3(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   (void)m;
   extreme_of(w, i, mask, 3);
@@ -171,4 +184,81 @@ void mc_run_hsetp2(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
     bits = mc_has(step, MC_W_OR) ? bits | q : mc_has(step, MC_W_XOR) ? bits ^ q : bits & q;
     mc_put_pred(w, i, k, mask, bits);
   }
+}
+
+// HSET2: in each half all bits, or with .BF the number one, where it holds.
+void mc_run_hset2(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  (void)m;
+  const McStep *step = i->machine;
+  const uint64_t *A = mc_row(w, i, 1, 0), *B = mc_row(w, i, 2, 0);
+  const uint32_t q = mc_pred(w, i, 3, true);
+  const uint64_t one =
+      mc_has(step, MC_W_BF) ? ptx_float_round(format_of(i), 1, PTX_ROUND_NEAREST, false) : 0xffff;
+  uint64_t *D = mc_row(w, i, 0, 0);
+  FOR_LANES(mask) {
+    uint64_t out = 0;
+    for (int k = 0; k < 2; k++) {
+      const bool is = holds(step, half_at(i, 1, A, l, k), half_at(i, 2, B, l, k)),
+                 also = lane_of(q, l);
+      const bool all = mc_has(step, MC_W_OR)    ? is || also
+                       : mc_has(step, MC_W_XOR) ? is != also
+                                                : is && also;
+      out |= all ? one << (16 * k) : 0;
+    }
+    D[l] = out;
+  }
+}
+
+// ---- bytes --------------------------------------------------------------------------------------
+
+// A number as a byte; beyond the largest one it stays there.
+static uint32_t byte_of(const PtxInst *i, PtxFormatId format, double value) {
+  if (mc_has(i->machine, MC_W_RELU) && !(value > 0) && !isnan(value)) value = 0;
+  return (uint32_t)ptx_float_round(&ptx_formats[format], (long double)value, PTX_ROUND_NEAREST,
+                                   true);
+}
+
+// F2FP.PACK_AB_MERGE_C d, a, b, c: a, b as two bytes, and the lower half of c above them.
+static void pack_bytes(PtxWarp *w, const PtxInst *i, uint32_t mask, PtxFormatId format) {
+  const uint64_t *A = mc_row(w, i, 1, 0), *B = mc_row(w, i, 2, 0), *C = mc_row(w, i, 3, 0);
+  uint64_t *D = mc_row(w, i, 0, 0);
+  FOR_LANES(mask) {
+    const uint32_t above = (uint32_t)C[l] << 16;
+    D[l] = above | byte_of(i, format, (double)value_at(i, 1, A, l)) << 8 |
+           byte_of(i, format, (double)value_at(i, 2, B, l));
+  }
+}
+
+void mc_run_pack_e4m3(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  (void)m;
+  pack_bytes(w, i, mask, PTX_FORMAT_E4M3);
+}
+
+void mc_run_pack_e5m2(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  (void)m;
+  pack_bytes(w, i, mask, PTX_FORMAT_E5M2);
+}
+
+// F2FP.UNPACK_B_MERGE_C d, a, c: the same of the two halves of a.
+static void halves_as_bytes(PtxWarp *w, const PtxInst *i, uint32_t mask, PtxFormatId format) {
+  const uint64_t *A = mc_row(w, i, 1, 0), *C = mc_row(w, i, 2, 0);
+  uint64_t *D = mc_row(w, i, 0, 0);
+  FOR_LANES(mask) {
+    uint32_t out = (uint32_t)C[l] << 16;
+    for (int k = 0; k < 2; k++) {
+      const uint16_t half = (uint16_t)(half_bits(i, 1, A, l, k));
+      out |= byte_of(i, format, (double)ptx_f16_value(half)) << (8 * k);
+    }
+    D[l] = out;
+  }
+}
+
+void mc_run_halves_e4m3(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  (void)m;
+  halves_as_bytes(w, i, mask, PTX_FORMAT_E4M3);
+}
+
+void mc_run_halves_e5m2(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  (void)m;
+  halves_as_bytes(w, i, mask, PTX_FORMAT_E5M2);
 }

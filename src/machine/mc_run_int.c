@@ -314,18 +314,39 @@ void mc_run_imnmx(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   FOR_LANES(mask) D[l] = smaller(is_unsigned, lane_of(q, l), AT(A), AT(B));
 }
 
+// The same of both halves; .RELU keeps them at 0 or above.
+void mc_run_imnmx_halves(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  (void)m;
+  VALUES(A, 3);
+  VALUES(B, 4);
+  const uint32_t q = mc_pred(w, i, 5, true);
+  const bool is_unsigned = mc_has(i->machine, MC_W_U16X2), relu = mc_has(i->machine, MC_W_RELU);
+  uint64_t *D = mc_row(w, i, 0, 0);
+  FOR_LANES(mask) {
+    uint32_t out = 0;
+    for (int at = 0; at < 32; at += 16) {
+      uint32_t a = AT(A) >> at & 0xffff, b = AT(B) >> at & 0xffff;
+      if (!is_unsigned) a = (uint32_t)(int16_t)a, b = (uint32_t)(int16_t)b;
+      const uint32_t one = smaller(is_unsigned, lane_of(q, l), a, b);
+      out |= (relu && one >> 31 ? 0 : one & 0xffff) << at;
+    }
+    D[l] = out;
+  }
+}
+
 // The smaller, or larger, one of two values: c, and a and b combined (their sum, or the like).
 static void smaller_of_three(PtxWarp *w, const PtxInst *i, uint32_t mask, bool adds) {
   VALUES(A, 1);
   VALUES(B, 2);
   VALUES(C, 3);
   const uint32_t q = mc_pred(w, i, 4, true);
-  const bool is_unsigned = mc_has(i->machine, MC_W_U32);
+  const bool is_unsigned = mc_has(i->machine, MC_W_U32), relu = mc_has(i->machine, MC_W_RELU);
   uint64_t *D = mc_row(w, i, 0, 0);
   FOR_LANES(mask) {
     const bool least = lane_of(q, l);
     const uint32_t first = adds ? AT(A) + AT(B) : smaller(is_unsigned, least, AT(A), AT(B));
-    D[l] = smaller(is_unsigned, least, first, AT(C));
+    const uint32_t one = smaller(is_unsigned, least, first, AT(C));
+    D[l] = relu && one >> 31 ? 0 : one;
   }
 }
 

@@ -164,7 +164,7 @@ void engine_multiply_group(Engine *e, EngineScheduler *s, int warp, const SassIn
 void engine_take_ports(const Engine *e, EngineScheduler *s, const SassInst *inst);
 // Whether the instruction waits for them.
 bool engine_waits_for_ports(const Engine *e, const EngineScheduler *s, const SassInst *inst);
-// That an instruction keeps the XU.
+// An instruction keeps the XU for these clocks.
 double engine_unit_clocks(const Engine *e, const EngineScheduler *s);
 
 // ---- clock_engine.c -----------------------------------------------------------------------------

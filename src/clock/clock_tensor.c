@@ -8,7 +8,7 @@
 //   FADD R1, R1, R2       2 clocks, and 4 with R2.reuse: what is kept for it does not last
 #include "clock/clock_engine.h"
 
-// Of the upper word of HGMMA and QGMMA, read off nvdisasm (CUDA 13.0).
+// The upper word of HGMMA and QGMMA, read off nvdisasm (CUDA 13.0).
 enum { F32_SUMS = 1 << 12, QGMMA = 0x1f3 };
 
 static bool holds_up(const SassInst *inst) {

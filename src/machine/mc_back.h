@@ -30,7 +30,7 @@ typedef struct McFault {
   uint32_t value;              // that it made
 } McFault;
 
-// What a proof tries first: `pc`, `or_pc`, the store, and back along the way; how many they are.
+// A proof tries these first: `pc`, `or_pc`, the store, and back along the way; how many they are.
 enum { MC_HINTS_MAX = MC_WAY_MAX + 3 };
 int mc_back_hints(const McFault *fault, int out[MC_HINTS_MAX]);
 

@@ -453,20 +453,22 @@ static const char *descriptor_text(Arena *arena, McStep *out, const McRead *read
   return arena_printf(arena, "T%d", g->t);
 }
 
-// HGMMA.64x128x16.F32.BF16 d, a, [b,] c, p: the descriptors of A and B lie behind each other.
+// HGMMA.64x128x16.F32.BF16 d, a, [b,] c, p: the descriptors of A and B lie behind each other. Two
+// types of operands are A's and B's.
 static const char *write_product(McPlan *plan, const McLine *line, McStep *out, const char **why) {
   Arena *arena = plan->arena;
   int m = 0, n = 0, k = 0;
-  const McWord *types[2] = {NULL, NULL};
+  const McWord *types[3] = {NULL, NULL, NULL};
   int n_types = 0;
   for (int i = 0; i < line->n_words; i++) {
     const McWord *word = line->words[i].word;
     if (is_shape(line->words[i].text)) sscanf(line->words[i].text, "%dx%dx%d", &m, &n, &k);
-    if (word && str_equal(word->class, "FLOAT") && n_types < 2) types[n_types++] = word;
+    if (word && str_equal(word->class, "FLOAT") && n_types < 3) types[n_types++] = word;
   }
   const McRead *d = out->operands[0].read, *a = out->operands[1].read, *c = out->operands[3].read;
   const McRead *b = out->operands[2].present ? out->operands[2].read : a;
-  const char *sums = n_types ? types[0]->ptx : "", *in = n_types > 1 ? types[1]->ptx : ".f16";
+  const char *sums = n_types ? types[0]->ptx : "", *in = n_types > 1 ? types[1]->ptx : ".f16",
+             *other = n_types > 2 ? types[2]->ptx : in;
   const bool single = str_equal(sums, ".f32"), begins = c->number == MC_RZ;
   const int registers = single ? n / 2 : n / 4;
   const bool in_registers = a->kind == MC_REGISTER;
@@ -490,7 +492,7 @@ static const char *write_product(McPlan *plan, const McLine *line, McStep *out, 
                            ? arena_printf(arena, ", %d", b->turned >> 1 & 1)
                            : arena_printf(arena, ", %d, %d", b->turned & 1, b->turned >> 1 & 1);
   return arena_printf(arena, "wgmma.mma_async.sync.aligned.m%dn%dk%d%s%s%s %s, %s, %s, %s, 1, 1%s",
-                      m, n, k, sums, in, in, registers_text(arena, d, registers), first, second,
+                      m, n, k, sums, in, other, registers_text(arena, d, registers), first, second,
                       keeps, turned);
 }
 

@@ -171,6 +171,18 @@ static bool holds(const McStep *s, double a, double b) {
                      mc_has(s, MC_W_GEU);
 }
 
+// The same of one half of the operands n and n + 1; .FTZ takes subnormal numbers for 0.
+static bool holds_of_halves(const PtxInst *i, int n, const uint64_t *A, const uint64_t *B,
+                            uint32_t l, int k) {
+  double a = half_at(i, n, A, l, k), b = half_at(i, n + 1, B, l, k);
+  if (mc_has(i->machine, MC_W_FTZ)) {
+    const double least = ldexp(1, format_of(i)->exponent_min);
+    if (fabs(a) < least) a = 0;
+    if (fabs(b) < least) b = 0;
+  }
+  return holds(i->machine, a, b);
+}
+
 // HSETP2 p, p, a, b, q: of the lower halves, and of the upper ones.
 void mc_run_hsetp2(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   (void)m;
@@ -180,7 +192,7 @@ void mc_run_hsetp2(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   for (int k = 0; k < 2; k++) {
     uint32_t bits = 0;
     FOR_LANES(mask)
-    bits |= (uint32_t)holds(step, half_at(i, 2, A, l, k), half_at(i, 3, B, l, k)) << l;
+    bits |= (uint32_t)holds_of_halves(i, 2, A, B, l, k) << l;
     bits = mc_has(step, MC_W_OR) ? bits | q : mc_has(step, MC_W_XOR) ? bits ^ q : bits & q;
     mc_put_pred(w, i, k, mask, bits);
   }
@@ -198,8 +210,7 @@ void mc_run_hset2(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   FOR_LANES(mask) {
     uint64_t out = 0;
     for (int k = 0; k < 2; k++) {
-      const bool is = holds(step, half_at(i, 1, A, l, k), half_at(i, 2, B, l, k)),
-                 also = lane_of(q, l);
+      const bool is = holds_of_halves(i, 1, A, B, l, k), also = lane_of(q, l);
       const bool all = mc_has(step, MC_W_OR)    ? is || also
                        : mc_has(step, MC_W_XOR) ? is != also
                                                 : is && also;

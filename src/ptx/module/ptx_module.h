@@ -70,7 +70,7 @@ typedef struct PtxInst {
   int loc;     // index of PtxModule.locs, −1 when there is none
   bool first;  // of its basic block
   bool plain;  // a float instruction without any modifier but .rn
-  // Of machine code: scoreboards with groups of copies, a bit each. A commit's group releases
+  // Machine code: scoreboards with groups of copies, a bit each. A commit's group releases
   // `boards`; any instruction waits for `awaits` before it does anything.
   uint8_t boards, awaits;
   const struct PtxMma *mma;  // of an mma

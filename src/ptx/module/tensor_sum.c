@@ -14,10 +14,12 @@ const PtxSumRule *ptx_sum_rule(int cc, bool is_wgmma, PtxType a, PtxType b, PtxT
   static const PtxSumRule halves = {16, KEPT, F32_FRACTION, false},
                           tf32 = {8, KEPT, F32_FRACTION, false}, to_f16 = {16, KEPT, 0, false},
                           by_halves = {16, KEPT, F32_FRACTION, true},
-                          bytes = {32, KEPT_OF_8_BITS, KEPT_OF_8_BITS, false};
+                          bytes = {32, KEPT_OF_8_BITS, KEPT_OF_8_BITS, false},
+                          bytes_to_f16 = {32, KEPT_OF_8_BITS, 0, false};
   if (cc != SM_90) return NULL;
   const bool is_half = a == b && (a == PTX_F16 || a == PTX_BF16);
   const bool is_8_bits = (a == PTX_E4M3 || a == PTX_E5M2) && (b == PTX_E4M3 || b == PTX_E5M2);
+  if (d == PTX_F16 && is_8_bits) return is_wgmma ? &bytes_to_f16 : NULL;
   if (d == PTX_F16) return is_half && a == PTX_F16 ? &to_f16 : NULL;
   if (d != PTX_F32) return NULL;
   if (is_half) return &halves;
@@ -121,7 +123,7 @@ static double keep(double x, int fraction) {
   return x;
 }
 
-// What was there before, in numbers of 2^(top - bits).
+// The number that was there before, in numbers of 2^(top - bits).
 static int64_t aligned(int32_t size, int below, int bits) {
   const int64_t magnitude = size < 0 ? -(int64_t)size : size;
   const int down = below + F32_FRACTION - bits;

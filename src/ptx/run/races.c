@@ -302,7 +302,8 @@ static bool touch_each(Toucher *by, int bytes, const unsigned char *values) {
   return fine;
 }
 
-// What a touch wrote has one history, whatever was there before: pieces that had one each share it.
+// All that a touch wrote has one history, whatever was there before: pieces that had one each share
+// it.
 static uint32_t history_written(Toucher *by) {
   const PtxShadow shadow = {.write = by->now};
   if (!by->written) by->written = history_new(&by->m->histories, &shadow);

@@ -117,7 +117,7 @@ typedef struct PtxSent {
 typedef struct PtxGroups {
   OrderGroups copies[PTX_LANES], sends[PTX_LANES], products;
   OrderGroupTicks copied[PTX_LANES], sent[PTX_LANES], multiplied;
-  // Of machine code, by the number of the group: the warp's tick behind the products; the
+  // Machine code, by the number of the group: the warp's tick behind the products; the
   // scoreboards that it releases.
   uint32_t asked[ORDER_GROUPS_KEPT];
   uint8_t copy_boards[PTX_LANES][ORDER_GROUPS_KEPT], send_boards[PTX_LANES][ORDER_GROUPS_KEPT];

@@ -195,9 +195,11 @@ void mc_run_constant(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask)
                uniform = frame_of(c->uniform, MC_URZ, MC_FRAME_UR);
   const uint64_t *A = mc_lanes(w, index), *U = mc_lanes(w, uniform);
   const uint32_t lanes = d->read->is_uniform ? ~0u : mask;
+  int64_t first[PTX_LANES];  // LDC.64 R2, c[0x0][R2]: the index may be overwritten
+  FOR_LANES(lanes) first[l] = (int32_t)((uint32_t)A[l] + (uint32_t)U[l] + (uint32_t)c->value);
   FOR_LANES(lanes)
   for (int k = 0; k < d->n; k++) {
-    const int64_t at = (int32_t)((uint32_t)A[l] + (uint32_t)U[l] + (uint32_t)c->value) + 4 * k;
+    const int64_t at = first[l] + 4 * k;
     uint32_t value = 0;
     if (!mc_constant(m, w, c->bank, at, &value) && lane_of(mask, l) &&
         !(d->read->is_uniform && k)) {

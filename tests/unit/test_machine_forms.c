@@ -256,6 +256,7 @@ static const struct {
     // No cluster, its blocks along x, and 1 by them.
     {"LDC R4, c[0x0][0x140];", none},
     {"LDC R4, c[0x0][0x144];", one},
+    {"MOV R4, 0x4;LDC.64 R4, c[0x0][R4+0x13c];MOV R4, R5;", one},
     {"LDC R4, c[0x0][0x150];", float_one},
 };
 enum { FORMS = sizeof forms / sizeof *forms };

@@ -83,6 +83,7 @@ static const char *finding_text(const OpenResult *r, const PtxFinding *f) {
   str_printf(&out, "%s, block %d,%d,%d", address_text(r, f), f->block[0], f->block[1], f->block[2]);
   if (f->count > 1) str_printf(&out, ", %" PRId64 " times", f->count);
   str_printf(&out, ": %s", f->text ? f->text : ptx_finding_helps[f->kind]);
+  if (f->open && r->module->machine) str_printf(&out, "; it may be right, for %s", f->open);
   return str_sanitise(arena, out.text);
 }
 

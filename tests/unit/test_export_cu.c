@@ -16,6 +16,7 @@
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/toolchain/export/export_cu.h"
 #include "kernels/toolchain/export/export_library.h"
+#include "kernels/toolchain/verify.h"
 #include "stress.h"
 
 static Arena *arena;
@@ -201,6 +202,36 @@ START_TEST(a_sound_kernel_has_no_witness) {
   const CliRun run = cli_run(arena, "export -k hopper/roles --witness");
   ck_assert_int_eq(run.status, 1);
   ck_assert_ptr_nonnull(strstr(run.err, "no order that does harm was found"));
+}
+END_TEST
+
+#define SPLIT                                                                                     \
+  "ATOM_KIND=wgmma_m64n256k16_bf16,WM=2,ATOM_N=256,BK=4,STAGE=11,TMA=1,SWIZZLE=3,BUFFER_COUNT=4," \
+  "WARP_SPECIALIZE=1,M=256,N=256,SPLIT_F32="
+
+// The parts of a split product lie in memory of their own, which their maps name.
+START_TEST(maps_of_workspaces_come_behind_them) {
+  const Model *model = emit_state(&cases, SPLIT "3xbf16,K=256");
+  const Emission *emission = emit_cuda(arena, model->program, &(EmitOptions){0});
+  const char *text = export_cu(arena, emission, model->program, model->target);
+  const char *memory = strstr(text, "on.A_parts = unwritten<bf16>(131072);"),
+             *map = strstr(text, "on.A_parts_map = map_of(on.A_parts,");
+  ck_assert(memory && map && memory < map);
+}
+END_TEST
+
+// Products of two parts of bf16 lose more than fp32 sums do, and less where more are summed.
+START_TEST(a_split_product_is_allowed_what_its_parts_leave_out) {
+  static const char *const states[] = {SPLIT "3xbf16,K=256", SPLIT "3xbf16,K=4096",
+                                       SPLIT "6xbf16,K=256"};
+  double allowed[3];
+  for (int i = 0; i < 3; i++) {
+    const Model *model = emit_state(&cases, states[i]);
+    allowed[i] = verify_tolerance(plan_from_model(arena, model, ""));
+  }
+  ck_assert(allowed[0] > 6.4e-6 && allowed[0] < 6.5e-6);  // 2^-24 · 12 + 2^-15 · 3 / 16
+  ck_assert(allowed[1] > 2.8e-6 && allowed[1] < 2.9e-6);  // 2^-24 · 24 + 2^-15 · 3 / 64
+  ck_assert(allowed[2] < 8e-7);                           // of 24 bits nothing is lost
 }
 END_TEST
 
@@ -517,6 +548,8 @@ Suite *suite_export_cu(void) {
                       sizeof witnesses / sizeof *witnesses);
   tcase_add_test(tests, a_sound_kernel_has_no_witness);
   tcase_add_test(tests, the_table_of_lists_is_the_workers);
+  tcase_add_test(tests, maps_of_workspaces_come_behind_them);
+  tcase_add_test(tests, a_split_product_is_allowed_what_its_parts_leave_out);
   tcase_add_test(tests, an_operand_taken_by_map_has_one_built);
   tcase_add_test(tests, grids_are_whole_clusters);
   tcase_add_loop_test(tests, maps_know_which_way_operands_are_stored, 0, 4);

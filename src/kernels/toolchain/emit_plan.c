@@ -7,7 +7,9 @@
 #include "kernels/toolchain/emit_plan.h"
 
 #include <assert.h>
+#include <math.h>
 
+#include "kernels/toolchain/verify.h"
 #include "model/ir/buffer.h"
 #include "model/ir/program.h"
 #include "model/ir/rewrite.h"
@@ -79,6 +81,14 @@ static void set_workspaces(Plan *plan, const Program *program) {
   }
 }
 
+// The parts of a split product leave this out: half of the last bit of each factor, twice that much
+// is allowed, and less where many such errors are summed.
+static double left_out(const Problem *problem) {
+  const Split32 *split = split_facts(problem->split);
+  if (!split->parts) return 0;
+  return ldexp(1, 1 - split->bits * split->parts) * fmin(1, 3 / sqrt((double)problem->k));
+}
+
 Plan plan_of_problem(const Problem *problem) {
   return (Plan){.label = "",
                 .operand_type = plan_type_of(problem->dtype),
@@ -106,6 +116,8 @@ Plan *plan_from_emission(Arena *arena, const Emission *emission, const Program *
   plan->tile_n = axis_tile(last->axis[AXIS_N]);
   plan->n_kernels = emission->n_kernels;
   plan->main_kernel = program->main_kernel;
+  const double more = left_out(&program->problem);
+  if (more > 0) plan->tolerance = verify_tolerance(plan) + more;
   set_workspaces(plan, program);
   for (int i = 0; i < emission->n_kernels; i++)
     plan->kernels[i] = plan_kernel(plan, program, &emission->kernel[i]);

@@ -543,12 +543,12 @@ static void add_allocate(Str *out, const Emission *emission, const Program *prog
              "static Operands allocate() {\n"
              "  Operands on = {};\n%s",
              kind_of(out->arena, &program->problem).fill);
-  export_add_maps(out, emission, plan);
   for (int i = 0; i < program->n_buffers; i++)
     if (export_is_workspace(program->buffer[i]))
       str_printf(out, "  on.%s = unwritten<%s>(%lld);\n", program->buffer[i]->name,
                  prelude_type_name(program->buffer[i]->type),
                  (long long)buffer_elements(program->buffer[i]));
+  export_add_maps(out, emission, plan);  // of workspaces, too
   export_add_attributes(out, emission);
   str_add(out, "  return on;\n}\n\n");
 }

@@ -123,6 +123,18 @@ START_TEST(test_why_goes_about_in_it) {
 }
 END_TEST
 
+// Of the three texts of view source PTX is not there, and the machine code is.
+START_TEST(test_the_machine_code_is_a_text) {
+  if (!can_run()) return;
+  own_open(DOTS);
+  own_keys("4 Right");
+  ck_assert_msg(own_shows("There is no PTX: machine code was opened."), "%s", own_shown());
+  own_keys("Right");
+  ck_assert_msg(own_shows("SASS") && own_shows("LDS") && !own_shows("There is no"), "%s",
+                own_shown());
+}
+END_TEST
+
 START_TEST(test_a_run_of_ptx_says_how) {
   if (!cli_has_program()) return;
   own_open(
@@ -183,6 +195,7 @@ Suite *suite_own_machine(void) {
   tcase_add_test(tcase, test_counts_are_those_of_the_run);
   tcase_add_test(tcase, test_the_clock_is_that_of_the_command);
   tcase_add_test(tcase, test_why_goes_about_in_it);
+  tcase_add_test(tcase, test_the_machine_code_is_a_text);
   tcase_add_test(tcase, test_a_run_of_ptx_says_how);
   tcase_add_test(tcase, test_every_size);
   tcase_add_test(tcase, test_documents_that_nobody_wrote);

@@ -83,6 +83,7 @@ typedef struct Compiled {
   double ptx_ms, cubin_ms;
   const char *compiler, *ptx;
   const PtxListing *listing;               // of `ptx`; NULL until it has come
+  const char *no_ptx;                      // why `listing` is none of PTX; NULL: it is
   int registers, spill_bytes, smem_bytes;  // of the kernel with the most registers; -1 = not known
   const char *note;                        // "wgmma serialized: …" of any kernel; NULL: nothing
   const SassResult *sass;

@@ -22,20 +22,23 @@ static const PtxListing *list_ptx(Arena *arena, const OwnFrame *frame) {
   return ptx_list(arena, lines, o->n_code);
 }
 
+// The machine code beside the PTX, or the code itself where machine code was opened.
 static const SassResult *list_sass(Arena *arena, const OwnFrame *frame) {
   const Opened *o = frame->opened;
-  if (!o->n_sass) {
+  const OpenedText *code = o->is_machine_code ? o->code : o->sass;
+  const int n = o->is_machine_code ? o->n_code : o->n_sass;
+  if (!n) {
     SassResult *none = ARENA_NEW(arena, SassResult);
     none->error = o->predicted_because ? o->predicted_because : "There is no machine code.";
     return none;
   }
-  SassLine *lines = ARENA_ARRAY(arena, SassLine, o->n_sass + 1);
-  for (int i = 0; i < o->n_sass; i++)
+  SassLine *lines = ARENA_ARRAY(arena, SassLine, n + 1);
+  for (int i = 0; i < n; i++)
     lines[i] = (SassLine){.kernel = o->kernel,
-                          .text = o->sass[i].text,
-                          .cuda_line = line_of(frame, &o->sass[i]),
+                          .text = code[i].text,
+                          .cuda_line = line_of(frame, &code[i]),
                           .live_registers = -1};
-  return sass_list(arena, lines, o->n_sass);
+  return sass_list(arena, lines, n);
 }
 
 static const Compiled *compile(OwnWork *work, const OwnFrame *frame) {
@@ -43,12 +46,14 @@ static const Compiled *compile(OwnWork *work, const OwnFrame *frame) {
   if (texts->there && texts->source == work->source && texts->calls == work->calls)
     return &texts->compiled;
   *texts = (OwnTexts){.there = true, .source = work->source, .calls = work->calls};
-  texts->compiled = (Compiled){.compiler = frame->opened->compiler,
-                               .ptx_ms = -1,
-                               .cubin_ms = -1,
-                               .registers = -1,
-                               .listing = list_ptx(work->arena, frame),
-                               .sass = list_sass(work->arena, frame)};
+  texts->compiled = (Compiled){
+      .compiler = frame->opened->compiler,
+      .ptx_ms = -1,
+      .cubin_ms = -1,
+      .registers = -1,
+      .listing = list_ptx(work->arena, frame),
+      .no_ptx = frame->opened->is_machine_code ? "There is no PTX: machine code was opened." : NULL,
+      .sass = list_sass(work->arena, frame)};
   return &texts->compiled;
 }
 

@@ -49,6 +49,7 @@ static const char *missing_text(const Session *session, const Source *source) {
     return "Compiling begins when you stop turning knobs.";
   }
   if (compiled->error) return compiled->error;
+  if (mode == SOURCE_PTX && compiled->no_ptx) return compiled->no_ptx;
   if (mode == SOURCE_PTX) return compiled->listing ? NULL : "Compiling …";
   if (!compiled->sass)
     return compiled->running

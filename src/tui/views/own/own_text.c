@@ -22,11 +22,18 @@ static const PtxListing *list_ptx(Arena *arena, const OwnFrame *frame) {
   return ptx_list(arena, lines, o->n_code);
 }
 
+// The text of machine code that was opened has its address in front: "/*0030*/ ULDC UR4, …".
+static const char *without_address(const char *text) {
+  const char *end = str_starts(text, "/*") ? strstr(text, "*/") : NULL;
+  return end ? end + strlen("*/") + strspn(end + strlen("*/"), " ") : text;
+}
+
 // The machine code beside the PTX, or the code itself where machine code was opened.
 static const SassResult *list_sass(Arena *arena, const OwnFrame *frame) {
   const Opened *o = frame->opened;
   const OpenedText *code = o->is_machine_code ? o->code : o->sass;
-  const int n = o->is_machine_code ? o->n_code : o->n_sass;
+  int n = o->is_machine_code ? o->n_code : o->n_sass;
+  while (n && !*without_address(code[n - 1].text)) n--;  // the end that a run stops at
   if (!n) {
     SassResult *none = ARENA_NEW(arena, SassResult);
     none->error = o->predicted_because ? o->predicted_because : "There is no machine code.";
@@ -35,7 +42,7 @@ static const SassResult *list_sass(Arena *arena, const OwnFrame *frame) {
   SassLine *lines = ARENA_ARRAY(arena, SassLine, n + 1);
   for (int i = 0; i < n; i++)
     lines[i] = (SassLine){.kernel = o->kernel,
-                          .text = code[i].text,
+                          .text = without_address(code[i].text),
                           .cuda_line = line_of(frame, &code[i]),
                           .live_registers = -1};
   return sass_list(arena, lines, n);

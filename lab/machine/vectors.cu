@@ -24,43 +24,29 @@ enum { VECTORS = 1024, WORDS = 4 };
 // D1, D2: the same with operands A and B of 64 bits.
 
 #define OPERANDS "r"(in[4 * t]), "r"(in[4 * t + 1]), "r"(in[4 * t + 2]), "r"(in[4 * t + 3])
-#define ONE(name, text)                                                           \
-  extern "C" __global__ void name(const uint32_t *in, uint32_t *out) {            \
-    const unsigned t = blockIdx.x * blockDim.x + threadIdx.x;                     \
-    uint32_t x;                                                                   \
-    asm volatile("{ .reg .pred p, q; .reg .b32 u, v; .reg .b16 h, k; " text " }" \
-                 : "=r"(x) : OPERANDS);                                           \
-    out[t] = x;                                                                   \
+#define REGISTERS "{ .reg .pred p, q; .reg .b16 h, k; .reg .b32 u, v; .reg .b64 A, B, D; "
+#define FORM_1(name, before, text)                                        \
+  extern "C" __global__ void name(const uint32_t *in, uint32_t *out) {    \
+    const unsigned t = blockIdx.x * blockDim.x + threadIdx.x;             \
+    uint32_t x;                                                           \
+    asm volatile(REGISTERS before text " }" : "=r"(x) : OPERANDS);        \
+    out[t] = x;                                                           \
   }
-#define TWO(name, text)                                                           \
-  extern "C" __global__ void name(const uint32_t *in, uint32_t *out) {            \
-    const unsigned t = blockIdx.x * blockDim.x + threadIdx.x;                     \
-    uint32_t x, y;                                                                \
-    asm volatile("{ .reg .pred p, q; .reg .b32 u, v; .reg .b64 D; " text " }"    \
-                 : "=r"(x), "=r"(y) : OPERANDS);                                  \
-    out[2 * t] = x;                                                               \
-    out[2 * t + 1] = y;                                                           \
+#define FORM_2(name, before, text, behind)                                \
+  extern "C" __global__ void name(const uint32_t *in, uint32_t *out) {    \
+    const unsigned t = blockIdx.x * blockDim.x + threadIdx.x;             \
+    uint32_t x, y;                                                        \
+    asm volatile(REGISTERS before text behind " }" : "=r"(x), "=r"(y) : OPERANDS); \
+    out[2 * t] = x;                                                       \
+    out[2 * t + 1] = y;                                                   \
   }
-#define D1(name, text)                                                            \
-  extern "C" __global__ void name(const uint32_t *in, uint32_t *out) {            \
-    const unsigned t = blockIdx.x * blockDim.x + threadIdx.x;                     \
-    uint32_t x;                                                                   \
-    asm volatile("{ .reg .pred p; .reg .b16 h; .reg .b64 A, B; mov.b64 A, {%1, %2}; mov.b64 B, {%3, %4}; " text " }" \
-                 : "=r"(x) : OPERANDS);                                           \
-    out[t] = x;                                                                   \
-  }
-#define D2(name, text)                                                            \
-  extern "C" __global__ void name(const uint32_t *in, uint32_t *out) {            \
-    const unsigned t = blockIdx.x * blockDim.x + threadIdx.x;                     \
-    uint32_t x, y;                                                                \
-    asm volatile("{ .reg .b64 A, B, D; mov.b64 A, {%2, %3}; mov.b64 B, {%4, %5}; " text " mov.b64 {%0, %1}, D; }" \
-                 : "=r"(x), "=r"(y) : OPERANDS);                                  \
-    out[2 * t] = x;                                                               \
-    out[2 * t + 1] = y;                                                           \
-  }
+#define ONE(name, text) FORM_1(name, "", text)
+#define TWO(name, text) FORM_2(name, "", text, "")
+#define D1(name, text) FORM_1(name, "mov.b64 A, {%1, %2}; mov.b64 B, {%3, %4}; ", text)
+#define D2(name, text) \
+  FORM_2(name, "mov.b64 A, {%2, %3}; mov.b64 B, {%4, %5}; ", text, " mov.b64 {%0, %1}, D;")
 
 #define BIT " selp.b32 %0, 1, 0, p;"
-#define HALF(text) "mov.b32 {h, k}, %1; " text
 #include "../../tests/data/machine/vectors.def"
 
 #undef ONE

@@ -210,28 +210,32 @@ static const char *module_text(int group) {
   return out.text;
 }
 
-// What it leaves in `out`; NULL: an instruction of it is not run.
-static const uint32_t *run(const PtxModule *module, const Form *form, const uint32_t *in) {
-  enum { GROUP = 128 };
-  const int words = words_of[form->shape], threads = form->shape >= PRODUCT ? GROUP : VECTORS;
+// What kernel(in, out) leaves in `out`; NULL: an instruction of it is not run.
+static const uint32_t *run_kernel(const PtxModule *module, const char *name, int blocks, int words,
+                                  int threads, const uint32_t *in) {
   Diags diags = diags_new(arena);
-  const PtxFunction *kernel = ptx_module_kernel(module, form->name, &diags);
-  ck_assert_msg(kernel != NULL, "%s: %s", form->name, diags_text(arena, &diags));
+  const PtxFunction *kernel = ptx_module_kernel(module, name, &diags);
+  ck_assert_msg(kernel != NULL, "%s: %s", name, diags_text(arena, &diags));
   const PtxLaunch launch = {
-      .grid = {VECTORS / threads, 1, 1}, .block = {threads, 1, 1}, .budget = INT64_C(200000000)};
+      .grid = {blocks, 1, 1}, .block = {threads, 1, 1}, .budget = INT64_C(200000000)};
   PtxMachine *m = ptx_machine_new(arena, module, kernel, &launch, &diags);
-  ck_assert_msg(m != NULL, "%s: %s", form->name, diags_text(arena, &diags));
+  ck_assert_msg(m != NULL, "%s: %s", name, diags_text(arena, &diags));
   const uint64_t from = ptx_machine_buffer(m, "in", VECTORS * 16, in, PTX_CONTENT_GIVEN),
                  to = ptx_machine_buffer(m, "out", VECTORS * 16, NULL, PTX_CONTENT_ZERO);
   ptx_machine_param(m, 0, &from, 8);
   ptx_machine_param(m, 1, &to, 8);
   PtxOutcome outcome = PTX_DONE;
-  for (int x = 0; x < VECTORS / threads && outcome == PTX_DONE; x++)
-    outcome = ptx_machine_run(m, x, 0, 0);
+  for (int x = 0; x < blocks && outcome == PTX_DONE; x++) outcome = ptx_machine_run(m, x, 0, 0);
   const PtxFinding *f = ptx_machine_findings(m) ? ptx_machine_finding(m, 0) : NULL;
   if (f && f->kind == PTX_FINDING_NOT_RUN) return NULL;
-  ck_assert_msg(outcome == PTX_DONE && !f, "%s: %s", form->name, f && f->text ? f->text : "");
+  ck_assert_msg(outcome == PTX_DONE && !f, "%s: %s", name, f && f->text ? f->text : "");
   return ptx_machine_bytes(m, to, VECTORS * 4 * words);
+}
+
+static const uint32_t *run(const PtxModule *module, const Form *form, const uint32_t *in) {
+  enum { GROUP = 128 };
+  const int threads = form->shape >= PRODUCT ? GROUP : VECTORS;
+  return run_kernel(module, form->name, VECTORS / threads, words_of[form->shape], threads, in);
 }
 
 // ---- beside the GPU -----------------------------------------------------------------------------
@@ -328,6 +332,52 @@ START_TEST(test_machine_code_does_what_the_gpu_does) {
 }
 END_TEST
 
+// Where a fragment's elements lie no one knows, so that the whole product is compared.
+static const char *wmma_text(const char *shape, int c_step, int d_step) {
+  return arena_printf(
+      arena,
+      ".version 8.6\n.target sm_90a\n.address_size 64\n"
+      ".visible .entry k(.param .u64 p_in, .param .u64 p_out)\n{\n"
+      ".reg .b32 a<8>, b<8>; .reg .f32 c<8>, d<8>; .reg .b64 in, out, at;\n"
+      "ld.param.u64 in, [p_in]; ld.param.u64 out, [p_out];\n"
+      "wmma.load.a.sync.aligned.row.%s.global.f16 {a0,a1,a2,a3,a4,a5,a6,a7}, [in], 16;\n"
+      "add.u64 at, in, 2048;\n"
+      "wmma.load.b.sync.aligned.col.%s.global.f16 {b0,b1,b2,b3,b4,b5,b6,b7}, [at], 16;\n"
+      "add.u64 at, in, 4096;\n"
+      "wmma.load.c.sync.aligned.row.%s.global.f32 {c0,c1,c2,c3,c4,c5,c6,c7}, [at], %d;\n"
+      "wmma.mma.sync.aligned.row.col.%s.f32.f32 {d0,d1,d2,d3,d4,d5,d6,d7}, "
+      "{a0,a1,a2,a3,a4,a5,a6,a7}, {b0,b1,b2,b3,b4,b5,b6,b7}, {c0,c1,c2,c3,c4,c5,c6,c7};\n"
+      "wmma.store.d.sync.aligned.row.%s.global.f32 [out], {d0,d1,d2,d3,d4,d5,d6,d7}, %d;\n"
+      "ret;\n}\n",
+      shape, shape, shape, c_step, shape, shape, d_step);
+}
+
+START_TEST(test_wmma_is_summed_as_its_machine_code_is) {
+  static const struct {
+    const char *shape;
+    int columns;
+  } cases[] = {{"m16n16k16", 16}, {"m8n32k16", 32}, {"m32n8k16", 8}};
+  enum { LANES = 32, SUMS = 8, HALVES = 1024 };
+  uint32_t in[4 * VECTORS];
+  memcpy(in, words_at("vectors.in", WORDS * VECTORS), sizeof in);
+  for (int i = 0; i < 4 * VECTORS; i++)  // halves of at most 2, then numbers of at most 2
+    in[i] = i < HALVES ? in[i] & 0xbfffbfff : (in[i] & 0x80ffffff) | 0x3f000000;
+  const char *text = wmma_text(cases[_i].shape, cases[_i].columns, cases[_i].columns);
+  Diags diags = diags_new(arena);
+  size_t n = 0;
+  const PtxModule *ptx = ptx_module_read(arena, text, strlen(text), "wmma.ptx", &diags);
+  ck_assert_msg(ptx != NULL, "%s", diags_text(arena, &diags));
+  const char *cubin = machine_case_assemble(arena, text, "sm_90a", &n);
+  const PtxModule *machine = cubin ? machine_case_module(arena, cubin, n, "k", &diags) : NULL;
+  if (!machine) return;
+  const uint32_t *x = run_kernel(ptx, "k", 1, 1, LANES, in),
+                 *y = run_kernel(machine, "k", 1, 1, LANES, in);
+  for (int i = 0; i < LANES * SUMS; i++)
+    ck_assert_msg(x[i] == y[i], "%s: sum %d is %08x, by machine code %08x", cases[_i].shape, i,
+                  x[i], y[i]);
+}
+END_TEST
+
 Suite *suite_vectors(void) {
   Suite *suite = suite_create("vectors");
   TCase *tcase = tcase_create("vectors");
@@ -335,6 +385,7 @@ Suite *suite_vectors(void) {
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_loop_test(tcase, test_ptx_does_what_the_gpu_does, 0, GROUPS);
   tcase_add_loop_test(tcase, test_machine_code_does_what_the_gpu_does, 0, GROUPS);
+  tcase_add_loop_test(tcase, test_wmma_is_summed_as_its_machine_code_is, 0, 3);
   suite_add_tcase(suite, tcase);
   return suite;
 }

@@ -7,6 +7,8 @@
 #include <math.h>
 
 #include "ptx/module/float_format.h"
+#include "ptx/module/multiply.h"
+#include "ptx/module/tensor_sum.h"
 #include "ptx/run/run_access.h"
 #include "ptx/run/run_sync.h"
 
@@ -164,6 +166,38 @@ static void take(const PtxMachine *m, PtxWarp *w, const PtxGroup *g, PtxType typ
   for (int e = 0; e < elements; e++) out[e] = ptx_type_value(type, get(m, w, g, type, e, elements));
 }
 
+// c += a · b, row by row. Sixteen rows go at a time: of m8n32k16 those of the transposed product.
+static void multiply(const Shape *s, const PtxSumRule *rule, const PtxType types[4],
+                     const double *a, const double *b, double *c) {
+  const bool turned = s->m % PTX_ROWS_AT_ONCE != 0;
+  const int rows = turned ? s->n : s->m, cols = turned ? s->m : s->n;
+  double left[WMMA_ELEMENTS], right[WMMA_ELEMENTS], sums[WMMA_ELEMENTS];
+  for (int k = 0; k < s->k; k++) {
+    for (int r = 0; r < rows; r++) left[k * rows + r] = turned ? b[k * s->n + r] : a[r * s->k + k];
+    for (int col = 0; col < cols; col++)
+      right[col * s->k + k] = turned ? a[col * s->k + k] : b[k * s->n + col];
+  }
+  for (int e = 0; e < s->m * s->n; e++) {
+    const int row = e / s->n, col = e % s->n;
+    sums[turned ? row * rows + col : col * rows + row] = c[e];
+  }
+  ptx_multiply(&(PtxFactors){.rows = rows,
+                             .cols = cols,
+                             .k = s->k,
+                             .a = left,
+                             .b = right,
+                             .b_col = s->k,
+                             .b_k = 1,
+                             .is_f64 = types[3] == PTX_F64,
+                             .rule = rule,
+                             .types = {types[turned], types[!turned]}},
+               sums);
+  for (int e = 0; e < s->m * s->n; e++) {
+    const int row = e / s->n, col = e % s->n;
+    c[e] = sums[turned ? row * rows + col : col * rows + row];
+  }
+}
+
 void run_wmma_mma(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   const Shape *s = shape_of(i);
   PtxType types[4];
@@ -173,11 +207,9 @@ void run_wmma_mma(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   take(m, w, &i->groups[1], types[0], s->m * s->k, a);
   take(m, w, &i->groups[2], types[1], s->k * s->n, b);
   take(m, w, &i->groups[3], types[2], s->m * s->n, c);
-  for (int row = 0; row < s->m; row++)
-    for (int col = 0; col < s->n; col++) {
-      double sum = c[row * s->n + col];
-      for (int k = 0; k < s->k; k++) sum += a[row * s->k + k] * b[k * s->n + col];
-      put(m, w, &i->groups[0], types[3], row * s->n + col, s->m * s->n, bits_of(types[3], sum));
-    }
-  m->approximations += PTX_LANES;
+  const PtxSumRule *rule = ptx_sum_rule(m->module->cc, false, types[0], types[1], types[3]);
+  multiply(s, rule, types, a, b, c);
+  for (int e = 0; e < s->m * s->n; e++)
+    put(m, w, &i->groups[0], types[3], e, s->m * s->n, bits_of(types[3], c[e]));
+  if (!rule) m->approximations += PTX_LANES;
 }

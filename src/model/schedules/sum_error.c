@@ -8,7 +8,13 @@
 #include "model/words/schedule_atom.h"
 #include "model/words/split.h"
 
-enum { KEPT_BELOW = 2, SINGLE_BITS = 23, PARTS_MAX = 3, STEP_MAX = 64, SEED = 29 };
+enum {
+  SINGLE_BITS = 23,
+  KEPT_BITS = SINGLE_BITS + TENSOR_CORE_KEEPS_BELOW,
+  PARTS_MAX = 3,
+  STEP_MAX = 64,
+  SEED = 29
+};
 
 // How a cell is summed: by instructions of `step` products each, `products` times through K.
 typedef struct Summing {
@@ -47,8 +53,8 @@ static double add_products(double sum, const double *product, int64_t n) {
   for (int64_t i = 0; i < n; i++) largest = fmax(largest, fabs(product[i]));
   if (!(largest > 0)) return 0;
   const int exponent = ilogb(largest);
-  total = cut_off(sum, exponent, SINGLE_BITS + KEPT_BELOW);
-  for (int64_t i = 0; i < n; i++) total += cut_off(product[i], exponent, SINGLE_BITS + KEPT_BELOW);
+  total = cut_off(sum, exponent, KEPT_BITS);
+  for (int64_t i = 0; i < n; i++) total += cut_off(product[i], exponent, KEPT_BITS);
   return fabs(total) > 0 ? cut_off(total, ilogb(total), SINGLE_BITS) : 0;
 }
 

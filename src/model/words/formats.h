@@ -33,3 +33,7 @@ double number_product(DType type, double a, double b);
 
 // Every whole number from -limit to limit is exact: 2048 for f16.
 double number_exact_limit(DType type);
+
+// A tensor core cuts the terms of an f32 sum off so many bits below the last one that the largest
+// has. Measured on an H200 (lab/machine/vectors.cu).
+enum { TENSOR_CORE_KEEPS_BELOW = 2 };

@@ -4,13 +4,14 @@
 
 #include <math.h>
 
+#include "model/words/formats.h"
 #include "ptx/module/float_format.h"
 #include "ptx/module/multiply.h"
 
 enum { SM_90 = 90, F32_FRACTION = 23, F16_FRACTION = 10 };
 
 const PtxSumRule *ptx_sum_rule(int cc, bool is_wgmma, PtxType a, PtxType b, PtxType d) {
-  enum { KEPT = F32_FRACTION + 2, KEPT_OF_8_BITS = 13 };
+  enum { KEPT = F32_FRACTION + TENSOR_CORE_KEEPS_BELOW, KEPT_OF_8_BITS = 13 };
   static const PtxSumRule halves = {16, KEPT, F32_FRACTION, false},
                           tf32 = {8, KEPT, F32_FRACTION, false}, to_f16 = {16, KEPT, 0, false},
                           by_halves = {16, KEPT, F32_FRACTION, true},

@@ -1,9 +1,18 @@
-// Questions about a function, without a GPU. Registers are ptxas's business, which is not asked: a
-// count that is needed is said to be 0, and occupancy goes by threads and shared memory.
+// Questions about a function, without a GPU. Registers are those of its machine code. ptxas is not
+// asked for one that comes as PTX: it is said to have all that a block of its most threads can
+// have, 64 of 1024 threads, for programs divide by the number. Occupancy goes by threads and shared
+// memory.
 #include "driver/entry.h"
 #include "ptx/run/run.h"
+#include "sass/sass_registers.h"
 
 enum { THREADS_MAX = 1024, DYNAMIC_DEFAULT = 49152 };
+
+static int device_number(int attribute) {
+  int value = 0;
+  drv_cuDeviceGetAttribute(&value, attribute, 0);
+  return value;
+}
 
 int drv_cuFuncGetName(const char **name, void *function) {
   if (!name || !function) return DRIVER_INVALID_VALUE;
@@ -38,14 +47,27 @@ static int threads_most(const DriverFunction *f) {
                          : THREADS_MAX;
 }
 
+static int registers(const DriverFunction *f) {
+  enum { MOST = 255, UNIT = 8 };
+  const DriverImage *image = &f->module->image;
+  Arena *arena = arena_new("registers");
+  const int counted =
+      image->cubin ? sass_registers(arena, image->cubin, image->cubin_bytes, f->name) : 0;
+  arena_free(arena);
+  if (counted > 0) return counted;
+  const int fit = device_number(CU_DEVICE_REGISTERS_PER_SM) / threads_most(f) / UNIT * UNIT;
+  return fit > MOST ? MOST : fit;
+}
+
 int drv_cuFuncGetAttribute(int *value, int attribute, void *function) {
-  enum { THREADS = 0, STATIC = 1, LOCAL = 3, PTX = 5, BINARY = 6, DYNAMIC = 8 };
+  enum { THREADS = 0, STATIC = 1, LOCAL = 3, REGISTERS = 4, PTX = 5, BINARY = 6, DYNAMIC = 8 };
   const DriverFunction *f = function;
   if (!value || !f) return DRIVER_INVALID_VALUE;
   const PtxModule *ptx = f->module->ptx;
   *value = attribute == THREADS                      ? threads_most(f)
            : attribute == STATIC                     ? static_smem(f)
            : attribute == LOCAL                      ? (ptx ? (int)ptx->local_bytes : 0)
+           : attribute == REGISTERS                  ? registers(f)
            : attribute == PTX || attribute == BINARY ? (ptx ? ptx->cc : 0)
            : attribute == DYNAMIC ? (f->max_dynamic_smem ? f->max_dynamic_smem : DYNAMIC_DEFAULT)
                                   : 0;
@@ -72,12 +94,6 @@ int drv_cuFuncSetCacheConfig(void *function, int config) {
 }
 
 // ---- occupancy ----------------------------------------------------------------------------------
-
-static int device_number(int attribute) {
-  int value = 0;
-  drv_cuDeviceGetAttribute(&value, attribute, 0);
-  return value;
-}
 
 int drv_cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function, int threads,
                                                     size_t smem) {

@@ -197,7 +197,7 @@ int rt_cudaFuncSetCacheConfig(const void *host, int config) {
   return DRIVER_OK;
 }
 int rt_cudaFuncGetAttributes(RtFuncAttributes *out, const void *host) {
-  enum { THREADS = 0, STATIC = 1, LOCAL = 3, PTX = 5, BINARY = 6, DYNAMIC = 8 };
+  enum { THREADS = 0, STATIC = 1, LOCAL = 3, REGISTERS = 4, PTX = 5, BINARY = 6, DYNAMIC = 8 };
   void *function = NULL;
   const int found = kernel_of(&function, host);
   if (found || !out) return rt_result(found ? found : DRIVER_INVALID_VALUE);
@@ -208,6 +208,7 @@ int rt_cudaFuncGetAttributes(RtFuncAttributes *out, const void *host) {
   drv_cuFuncGetAttribute(&value, LOCAL, function);
   out->local = (size_t)value;
   drv_cuFuncGetAttribute(&out->threads_most, THREADS, function);
+  drv_cuFuncGetAttribute(&out->registers, REGISTERS, function);
   drv_cuFuncGetAttribute(&out->ptx, PTX, function);
   drv_cuFuncGetAttribute(&out->binary, BINARY, function);
   drv_cuFuncGetAttribute(&out->dynamic_most, DYNAMIC, function);

@@ -77,52 +77,73 @@ int rt_cudaMemPoolSetAttribute(void *pool, int attribute, void *value) {
   return drv_cuMemPoolSetAttribute(pool, attribute, value);
 }
 
-// cudaDeviceProp of CUDA 13: where a number stands, and which attribute of the driver it is.
+// cudaDeviceProp: an attribute of the driver, and where its number stands for a program that was
+// built with CUDA 13 and for one of CUDA 12, whose runtime calls the function
+// cudaGetDeviceProperties_v2. NONE: it has no such number. The clocks went away with CUDA 13, and
+// what stood behind them moved.
+enum { NONE = -1, PROPERTIES_BYTES_13 = 1008, PROPERTIES_BYTES_12 = 1032 };
+typedef enum CudaOf { CUDA_13, CUDA_12, N_CUDA_OF } CudaOf;
+
 static const struct {
-  int offset, attribute;
+  int attribute;
   bool wide;
+  int offset[N_CUDA_OF];
 } properties[] = {
-    {296, 8, true},                                       // sharedMemPerBlock
-    {304, 12, false},                                     // regsPerBlock
-    {308, 10, false},                                     // warpSize
-    {320, 1, false},                                      // maxThreadsPerBlock
-    {324, 2, false},   {328, 3, false}, {332, 4, false},  // maxThreadsDim
-    {336, 5, false},   {340, 6, false}, {344, 7, false},  // maxGridSize
-    {352, 9, true},                                       // totalConstMem
-    {360, 75, false},                                     // major
-    {364, 76, false},                                     // minor
-    {368, 14, true},                                      // textureAlignment
-    {384, 16, false},                                     // multiProcessorCount
-    {392, 19, false},                                     // canMapHostMemory
-    {560, 31, false},                                     // concurrentKernels
-    {588, 41, false},                                     // unifiedAddressing
-    {596, 38, false},                                     // l2CacheSize
-    {604, 39, false},                                     // maxThreadsPerMultiProcessor
-    {624, 81, true},                                      // sharedMemPerMultiprocessor
-    {632, 82, false},                                     // regsPerMultiprocessor
-    {668, 95, false},                                     // cooperativeLaunch
-    {672, 97, true},                                      // sharedMemPerBlockOptin
-    {688, 106, false},                                    // maxBlocksPerMultiProcessor
+    {8, true, {296, 296}},     // sharedMemPerBlock
+    {12, false, {304, 304}},   // regsPerBlock
+    {10, false, {308, 308}},   // warpSize
+    {1, false, {320, 320}},    // maxThreadsPerBlock
+    {2, false, {324, 324}},    // maxThreadsDim
+    {3, false, {328, 328}},    //
+    {4, false, {332, 332}},    //
+    {5, false, {336, 336}},    // maxGridSize
+    {6, false, {340, 340}},    //
+    {7, false, {344, 344}},    //
+    {13, false, {NONE, 348}},  // clockRate
+    {9, true, {352, 352}},     // totalConstMem
+    {75, false, {360, 360}},   // major
+    {76, false, {364, 364}},   // minor
+    {14, true, {368, 368}},    // textureAlignment
+    {16, false, {384, 388}},   // multiProcessorCount
+    {19, false, {392, 400}},   // canMapHostMemory
+    {31, false, {560, 576}},   // concurrentKernels
+    {41, false, {588, 604}},   // unifiedAddressing
+    {36, false, {NONE, 608}},  // memoryClockRate
+    {38, false, {596, 616}},   // l2CacheSize
+    {39, false, {604, 624}},   // maxThreadsPerMultiProcessor
+    {81, true, {624, 640}},    // sharedMemPerMultiprocessor
+    {82, false, {632, 648}},   // regsPerMultiprocessor
+    {95, false, {668, 688}},   // cooperativeLaunch
+    {97, true, {672, 696}},    // sharedMemPerBlockOptin
+    {106, false, {688, 712}},  // maxBlocksPerMultiProcessor
 };
 
-int rt_cudaGetDeviceProperties(unsigned char *out, int device) {
-  enum { BYTES = 1008, NAME = 256, TOTAL_MEMORY = 288 };
+static int device_properties(unsigned char *out, int device, CudaOf cuda) {
+  enum { NAME = 256, TOTAL_MEMORY = 288 };
   if (!out || device != 0) return rt_result(DRIVER_INVALID_DEVICE);
-  memset(out, 0, BYTES);
+  memset(out, 0, cuda == CUDA_12 ? PROPERTIES_BYTES_12 : PROPERTIES_BYTES_13);
   drv_cuDeviceGetName((char *)out, NAME, 0);
   size_t total = 0;
   drv_cuDeviceTotalMem_v2(&total, 0);
   memcpy(out + TOTAL_MEMORY, &total, sizeof total);
   for (size_t i = 0; i < sizeof properties / sizeof properties[0]; i++) {
     int value = 0;
+    const int offset = properties[i].offset[cuda];
+    if (offset == NONE) continue;
     drv_cuDeviceGetAttribute(&value, properties[i].attribute, 0);
     const size_t wide = (size_t)value;
     if (properties[i].wide)
-      memcpy(out + properties[i].offset, &wide, sizeof wide);
+      memcpy(out + offset, &wide, sizeof wide);
     else
-      memcpy(out + properties[i].offset, &value, sizeof value);
+      memcpy(out + offset, &value, sizeof value);
   }
   return DRIVER_OK;
+}
+int rt_cudaGetDeviceProperties(unsigned char *out, int device) {
+  return device_properties(out, device, CUDA_13);
+}
+int rt_cudaGetDeviceProperties_v2(unsigned char *out, int device) {
+  return device_properties(out, device, CUDA_12);
 }
 
 int rt_cudaGetDriverEntryPointByVersion(const char *name, void **function, unsigned version,

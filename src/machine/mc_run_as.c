@@ -185,6 +185,9 @@ static bool launch_word(const PtxMachine *m, int64_t at, uint32_t *out) {
       {0x0c, (uint32_t)m->launch.grid[0]},
       {0x10, (uint32_t)m->launch.grid[1]},
       {0x14, (uint32_t)m->launch.grid[2]},
+      // Up to sm_89; SR_SWINHI since sm_90.
+      {0x18, (uint32_t)PTX_SHARED_WINDOW},
+      {0x1c, (uint32_t)(PTX_SHARED_WINDOW >> 32)},
       {0x20, (uint32_t)PTX_LOCAL_WINDOW},
       {0x24, (uint32_t)(PTX_LOCAL_WINDOW >> 32)},
       {0x28, stack},

@@ -63,11 +63,66 @@ START_TEST(test_other_archs_leave_what_their_ptx_leaves) {
 }
 END_TEST
 
+// An address that may be one of shared or of global memory: machine code finds the window of shared
+// memory in a word of the launch up to sm_89, and in a special register since sm_90.
+static const char *pick_text(const char *target) {
+  return arena_printf(arena,
+                      ".version 8.7\n.target %s\n.address_size 64\n"
+                      ".visible .entry pick(.param .u64 out, .param .u32 which) {\n"
+                      "  .reg .pred %%p; .reg .b32 %%r<4>; .reg .b64 %%rd<6>;\n"
+                      "  .shared .align 4 .b32 s[32];\n"
+                      "  ld.param.u64 %%rd1, [out]; cvta.to.global.u64 %%rd1, %%rd1;\n"
+                      "  ld.param.u32 %%r1, [which];\n"
+                      "  mov.u32 %%r2, %%tid.x; mul.wide.u32 %%rd2, %%r2, 4;\n"
+                      "  mov.u64 %%rd3, s; cvta.shared.u64 %%rd3, %%rd3;\n"
+                      "  cvta.global.u64 %%rd4, %%rd1;\n"
+                      "  setp.eq.u32 %%p, %%r1, 0; selp.b64 %%rd3, %%rd3, %%rd4, %%p;\n"
+                      "  add.u64 %%rd3, %%rd3, %%rd2; add.u64 %%rd1, %%rd1, %%rd2;\n"
+                      "  mul.lo.u32 %%r2, %%r2, 7;\n"
+                      "  st.u32 [%%rd3], %%r2; bar.sync 0; ld.u32 %%r3, [%%rd3];\n"
+                      "  add.u32 %%r3, %%r3, 1; st.global.u32 [%%rd1], %%r3; ret;\n}\n",
+                      target);
+}
+
+START_TEST(test_address_of_any_memory_is_found) {
+  static const char *const all[] = {"sm_75", "sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a"};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    for (uint32_t which = 0; which < 2; which++) {
+      Diags diags = diags_new(arena);
+      size_t n = 0;
+      const char *cubin = machine_case_assemble(arena, pick_text(all[i]), all[i], &n);
+      const PtxModule *module =
+          cubin ? machine_case_module(arena, cubin, n, NULL, &diags) : NULL;
+      if (!module) {
+        ck_assert_msg(diags.count == 0, "%s", diags_text(arena, &diags));
+        return;
+      }
+      const PtxLaunch launch = {.grid = {1, 1, 1}, .block = {32, 1, 1}};
+      PtxMachine *m = ptx_machine_new(arena, module, ptx_module_kernel(module, "pick", &diags),
+                                      &launch, &diags);
+      ck_assert_msg(m != NULL, "%s", diags_text(arena, &diags));
+      const uint64_t out = ptx_machine_buffer(m, "out", 128, NULL, PTX_CONTENT_GIVEN);
+      ptx_machine_param(m, 0, &out, sizeof out);
+      ptx_machine_param(m, 1, &which, sizeof which);
+      const PtxOutcome outcome = ptx_machine_run(m, 0, 0, 0);
+      ck_assert_msg(outcome == PTX_DONE && ptx_machine_findings(m) == 0, "%s, %u: %s", all[i],
+                    which, ptx_machine_findings(m) ? ptx_machine_finding(m, 0)->text : "");
+      const unsigned char *bytes = ptx_machine_bytes(m, out, 128);
+      for (int lane = 0; lane < 32; lane++) {
+        int32_t value = 0;
+        memcpy(&value, bytes + 4 * lane, sizeof value);
+        ck_assert_int_eq(value, lane * 7 + 1);
+      }
+    }
+}
+END_TEST
+
 Suite *suite_machine_archs(void) {
   Suite *suite = suite_create("machine_archs");
   TCase *tcase = tcase_create("archs");
   tcase_set_timeout(tcase, 120);
   tcase_add_checked_fixture(tcase, setup, teardown);
+  tcase_add_test(tcase, test_address_of_any_memory_is_found);
   stress_add_turns(tcase, test_other_archs_leave_what_their_ptx_leaves, KERNELS * TARGETS, ONE_IN);
   suite_add_tcase(suite, tcase);
   return suite;

@@ -374,10 +374,32 @@ START_TEST(test_runtime_without_names_is_told) {
   ck_assert_ptr_nonnull(strstr(array.err, "cudaMallocArray does not work without a GPU"));
   ck_assert_ptr_nonnull(strstr(array.out, "CUDA_ERROR_NOT_SUPPORTED"));
   ck_assert_ptr_nonnull(strstr(array.out, "9.0, 132 SMs, 232448 bytes, maps 1"));
+  // Of PTX alone: 65536 for 1024 threads. Of machine code: its own, and a sum needs few.
+  ck_assert_ptr_nonnull(strstr(array.out, "\n64 registers\n"));
+  const CliRun code = record(
+      "--cpu --list",
+      arena_printf(arena, "%s 1 array",
+                   nvcc_program(0, "-gencode arch=compute_90,code=[sm_90,compute_90]")));
+  int registers = 0;
+  const char *said = strstr(code.out, "maps 1\n");
+  ck_assert_msg(said && sscanf(said, "maps 1 %d", &registers) == 1, "%s", code.out);
+  ck_assert_msg(registers >= 4 && registers < 32, "%d", registers);
+  program = nvcc_program(0, "");
   compile(arena_printf(arena, "strip %s", program));
   const CliRun run = record("--cpu", program);
   ck_assert_int_eq(run.status, 3);
   ck_assert_ptr_nonnull(strstr(run.err, "do not strip"));
+}
+END_TEST
+
+START_TEST(test_runtime_of_cuda_12_has_its_own_numbers) {
+  if (!have("cc", "a program of CUDA 12")) return;
+  const char *program = in_folder("runtime12");
+  compile(arena_printf(arena, "cc -O0 -rdynamic -o %s " DATA "/runtime12.c", program));
+  const CliRun run = record("--cpu --list", program);
+  ck_assert_msg(run.status == 0, "%s\n%s", run.out, run.err);
+  ck_assert_ptr_nonnull(strstr(
+      run.out, "9, 132 SMs, maps 1, 62914560 bytes of L2, 232448 bytes, 32 blocks\n"));
 }
 END_TEST
 
@@ -483,6 +505,7 @@ Suite *suite_record(void) {
                       (int)(sizeof programs / sizeof programs[0]));
   tcase_add_test(tc, test_later_launch_has_its_own_contents);
   tcase_add_test(tc, test_runtime_without_names_is_told);
+  tcase_add_test(tc, test_runtime_of_cuda_12_has_its_own_numbers);
   tcase_add_loop_test(tc, test_library_that_is_opened_later, 0, 2);
   tcase_add_test(tc, test_recorded_machine_code_is_read);
   tcase_add_test(tc, test_long_launches_are_left);

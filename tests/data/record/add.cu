@@ -33,6 +33,9 @@ int main(int argc, char **argv) {
     cudaGetDeviceProperties(&device, 0);
     printf("%d.%d, %d SMs, %zu bytes, maps %d\n", device.major, device.minor,
            device.multiProcessorCount, device.sharedMemPerBlockOptin, device.canMapHostMemory);
+    cudaFuncAttributes kernel;
+    cudaFuncGetAttributes(&kernel, add<float>);
+    printf("%d registers\n", kernel.numRegs);
   }
   cudaMemcpy(result, c, sizeof result, cudaMemcpyDeviceToHost);
   int wrong = 0;

@@ -91,8 +91,7 @@ START_TEST(test_address_of_any_memory_is_found) {
       Diags diags = diags_new(arena);
       size_t n = 0;
       const char *cubin = machine_case_assemble(arena, pick_text(all[i]), all[i], &n);
-      const PtxModule *module =
-          cubin ? machine_case_module(arena, cubin, n, NULL, &diags) : NULL;
+      const PtxModule *module = cubin ? machine_case_module(arena, cubin, n, NULL, &diags) : NULL;
       if (!module) {
         ck_assert_msg(diags.count == 0, "%s", diags_text(arena, &diags));
         return;

@@ -131,6 +131,12 @@ START_TEST(test_atomics_are_counted_where_the_machine_has_them) {
   if (!as_compiled) return;
   ck_assert_int_eq(member(line_of(root, 15), "wavefronts_at_least"), 96);
   ck_assert_int_eq(member(line_of(root, 16), "wavefronts_at_least"), 360);
+  // A block of one warp: nobody else makes the loops go round again. 32 cells of floats are read by
+  // an LDS and exchanged by an ATOMS of 2 wavefronts.
+  static const LineCount alone[] = {{12, 1}, {13, 2}, {14, 2}, {15, 3}, {16, 12}, {17, 2}};
+  const CliRun one = cli_run(
+      arena, "open tests/data/open/c07.ptx --launch grid=1,block=32 --arg mem:65536 --json");
+  check_lines(cli_json(arena, &one), alone, 6);
 }
 END_TEST
 

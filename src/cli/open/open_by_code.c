@@ -3,9 +3,10 @@
 //
 //   wmma.load.a…   LDSM.16.M88.4   8 wavefronts: they are those of wmma.load
 //   atom.add.f32   LDS, then ATOMS.CAST.SPIN until it succeeds: as often as one warp alone has to,
-//                  so the count is the least
+//                  so the count is the least, and all where the block is one warp
 #include <string.h>
 
+#include "base/whole.h"
 #include "cli/open/open_cubin.h"
 #include "cli/open/open_parts.h"
 #include "ptx/module/line_table.h"
@@ -89,6 +90,14 @@ static void add_site(PtxSiteCount *sum, const PtxSiteCount *site) {
   memcpy(sum->worst_addr, site->worst_addr, sizeof sum->worst_addr);
 }
 
+// Nobody but the warp itself makes a loop of compare-and-swap go round again.
+static bool is_one_warp(const PtxLaunch *at) {
+  const int64_t threads = (int64_t)at->block[0] * at->block[1] * at->block[2],
+                blocks = (int64_t)max_int(at->cluster[0], 1) * max_int(at->cluster[1], 1) *
+                         max_int(at->cluster[2], 1);
+  return threads <= PTX_LANES && blocks == 1;
+}
+
 static void take_counts(const OpenResult *r, const OpenResult *code, PtxTally *tally,
                         const PtxTally *counted) {
   const LineTable table = ptx_lines(r->arena, r->assembled, r->assembled_bytes, r->kernel->name);
@@ -102,7 +111,8 @@ static void take_counts(const OpenResult *r, const OpenResult *code, PtxTally *t
   }
   for (int pc = 0; pc < r->module->n_code; pc++)
     if (sum[pc].executions > 0 && lacks_count(tally, &r->module->code[pc], pc))
-      ptx_tally_take(tally, pc, &sum[pc], is_matrix(&r->module->code[pc]));
+      ptx_tally_take(tally, pc, &sum[pc],
+                     is_matrix(&r->module->code[pc]) || is_one_warp(&r->launch));
 }
 
 void open_count_by_code(const OpenRequest *given, const OpenResult *r, PtxTally *tally) {

@@ -269,10 +269,12 @@ static void take_capsule(Arena *arena, const char *path, OpenText *text, Diags *
 OpenText open_read_text(Arena *arena, const char *path, int n_flags, char **flags, Diags *diags) {
   const char *dot = strrchr(path, '.');
   const bool is_cuda = dot && (str_equal(dot, ".cu") || str_equal(dot, ".cuh"));
+  const bool by_name = dot && str_equal(dot, ".capsule");
   if (!is_cuda) {
     OpenText text = {.status = CLI_USAGE};
     text.ptx = open_read_given(arena, path, &text.bytes, diags);
-    if (text.ptx && capsule_is(text.ptx, text.bytes)) take_capsule(arena, path, &text, diags);
+    if (text.ptx && (by_name || capsule_is(text.ptx, text.bytes)))
+      take_capsule(arena, path, &text, diags);
     return text;
   }
   if (access(path, R_OK) != 0) {

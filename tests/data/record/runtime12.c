@@ -1,5 +1,6 @@
-// A program of CUDA 12's runtime, as far as cudaGetDeviceProperties_v2 goes: CUDA 13 has no function
-// of that name, and another order of the numbers. Prints some, from where CUDA 12's header has them.
+// A program of CUDA 12's runtime, as far as cudaGetDeviceProperties_v2 goes: CUDA 13 has no
+// function of that name, and another order of the numbers. Prints some, from where CUDA 12's header
+// has them.
 #include <stdio.h>
 #include <string.h>
 

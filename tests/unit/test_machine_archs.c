@@ -116,12 +116,68 @@ START_TEST(test_address_of_any_memory_is_found) {
 }
 END_TEST
 
+// Products of f64 and of four columns of tf32: machine code has instructions of its own for them.
+static const char products_text[] =
+    ".version 8.0\n.target sm_80\n.address_size 64\n"
+    ".visible .entry products(.param .u64 out) {\n"
+    "  .reg .b32 %r<4>; .reg .f32 %f<6>; .reg .f64 %fd<6>; .reg .b64 %rd<3>;\n"
+    "  ld.param.u64 %rd1, [out]; cvta.to.global.u64 %rd1, %rd1;\n"
+    "  mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 32; add.u64 %rd1, %rd1, %rd2;\n"
+    "  cvt.rn.f64.u32 %fd1, %r1; fma.rn.f64 %fd2, %fd1, %fd1, 0d3FB999999999999A;\n"
+    "  mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64\n"
+    "    {%fd3, %fd4}, {%fd1}, {%fd2}, {%fd2, %fd1};\n"
+    "  st.global.v2.f64 [%rd1], {%fd3, %fd4};\n"
+    "  cvt.rn.f32.u32 %f1, %r1; mov.b32 %r2, %f1; mul.lo.u32 %r3, %r1, 3;\n"
+    "  cvt.rn.f32.u32 %f2, %r3; mov.b32 %r3, %f2;\n"
+    "  mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32\n"
+    "    {%f2, %f3, %f4, %f5}, {%r2, %r3}, {%r3}, {%f1, %f1, %f1, %f2};\n"
+    "  st.global.v4.f32 [%rd1+16], {%f2, %f3, %f4, %f5}; ret;\n}\n";
+
+static const unsigned char *run_products(const PtxModule *module, Diags *diags) {
+  const PtxLaunch launch = {.grid = {1, 1, 1}, .block = {32, 1, 1}};
+  PtxMachine *m =
+      ptx_machine_new(arena, module, ptx_module_kernel(module, "products", diags), &launch, diags);
+  ck_assert_msg(m != NULL, "%s", diags_text(arena, diags));
+  const uint64_t out = ptx_machine_buffer(m, "out", 1024, NULL, PTX_CONTENT_GIVEN);
+  ptx_machine_param(m, 0, &out, sizeof out);
+  const PtxOutcome outcome = ptx_machine_run(m, 0, 0, 0);
+  ck_assert_msg(outcome == PTX_DONE && ptx_machine_findings(m) == 0, "%s",
+                ptx_machine_findings(m) ? ptx_machine_finding(m, 0)->text : "");
+  return ptx_machine_bytes(m, out, 1024);
+}
+
+START_TEST(test_products_of_f64_and_of_narrow_tf32) {
+  static const char *const all[] = {"sm_80", "sm_89", "sm_90a", "sm_100a"};
+  Diags diags = diags_new(arena);
+  const PtxModule *text =
+      ptx_module_read(arena, products_text, sizeof products_text - 1, "products", &diags);
+  ck_assert_msg(text != NULL, "%s", diags_text(arena, &diags));
+  const unsigned char *expected = run_products(text, &diags);
+  // Row 0, columns 0 and 1 of the doubles: k · (k² + 0.1), and with (4 + k)², summed over k.
+  double first[2];
+  memcpy(first, expected, sizeof first);
+  ck_assert_double_eq_tol(first[0], 0.1 + 1 * 1.1 + 2 * 4.1 + 3 * 9.1, 1e-12);
+  ck_assert_double_eq_tol(first[1], 1 * 25.1 + 2 * 36.1 + 3 * 49.1, 1e-12);
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    size_t n = 0;
+    const char *cubin = machine_case_assemble(arena, products_text, all[i], &n);
+    const PtxModule *module = cubin ? machine_case_module(arena, cubin, n, NULL, &diags) : NULL;
+    if (!module) {
+      ck_assert_msg(diags.count == 0, "%s", diags_text(arena, &diags));
+      return;
+    }
+    ck_assert_msg(memcmp(run_products(module, &diags), expected, 1024) == 0, "%s", all[i]);
+  }
+}
+END_TEST
+
 Suite *suite_machine_archs(void) {
   Suite *suite = suite_create("machine_archs");
   TCase *tcase = tcase_create("archs");
   tcase_set_timeout(tcase, 120);
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_test(tcase, test_address_of_any_memory_is_found);
+  tcase_add_test(tcase, test_products_of_f64_and_of_narrow_tf32);
   stress_add_turns(tcase, test_other_archs_leave_what_their_ptx_leaves, KERNELS * TARGETS, ONE_IN);
   suite_add_tcase(suite, tcase);
   return suite;

@@ -185,6 +185,10 @@ int rt_cudaEventDestroy(void *event) { return drv_cuEventDestroy_v2(event); }
 int rt_cudaEventRecord(void *event, void *stream) {
   return rt_result(drv_cuEventRecord(event, stream));
 }
+int rt_cudaEventRecordWithFlags(void *event, void *stream, unsigned flags) {
+  (void)flags;
+  return rt_cudaEventRecord(event, stream);
+}
 int rt_cudaEventSynchronize(void *event) { return rt_result(drv_cuEventSynchronize(event)); }
 int rt_cudaEventElapsedTime(float *ms, void *start, void *end) {
   return rt_result(drv_cuEventElapsedTime(ms, start, end));

@@ -88,7 +88,7 @@ const PtxName *ptx_name_find(PtxParser *p, const char *text, int length, int64_t
   for (int i = stem; i < length; i++) number = number * 10 + (text[i] - '0');
   name = find_whole(p, text, stem);
   if (!name || number >= name->count) return NULL;
-  *value = name->value + number;
+  *value = name->value + number * (name->kind == PTX_NAME_WIDE ? 2 : 1);
   return name;
 }
 

@@ -7,6 +7,7 @@
 
 typedef enum PtxNameKind {
   PTX_NAME_REG,       // `count` registers %r0 … from `value` on; a lone one has count 0
+  PTX_NAME_WIDE,      // the same, of 128 bits: each is two registers of 64, behind each other
   PTX_NAME_PRED,      // the same
   PTX_NAME_VARIABLE,  // index
   PTX_NAME_FUNCTION,  // index
@@ -56,6 +57,7 @@ typedef struct PtxParser {
   PtxScope scopes[PTX_SCOPES_MAX];
   int n_scopes;
   int n_regs, n_preds;
+  bool is_wide;  // the operand that was read last is a register of 128 bits: its first half
   uint8_t *reg_bits;
   int cap_reg_bits;
   int cap_code, cap_args, cap_functions, cap_variables, cap_locs, cap_files, cap_constants,

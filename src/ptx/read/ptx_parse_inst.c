@@ -157,7 +157,12 @@ static bool read_actuals(PtxParser *p, const PtxForm *form, PtxActual **actuals,
   while (!ptx_accept(p, ')')) {
     PtxGroup group = {0};
     PtxActual actual = {.in_register = true};
+    p->is_wide = false;
     if (!ptx_parse_value(p, form, &group, &actual.reg)) return false;
+    if (p->is_wide) {
+      ptx_error(p, p->token.line, "a register of 128 bits as a parameter is not read");
+      return false;
+    }
     const int at = ~actual.reg - PTX_SPECIALS;
     if (at >= 0 && (p->module->constants[at] & PTX_TAGS) == PTX_SLOT_TAG) {
       actual.in_register = false;
@@ -362,6 +367,16 @@ static bool read_result(PtxParser *p, PtxInst *inst) {
   return true;
 }
 
+// A load or store of 128 bits is one of its register's two halves.
+static void split_wide(PtxInst *inst) {
+  const bool moves = inst->run == run_ld || inst->run == run_st;
+  if (!moves || inst->form.n_types != 1 || inst->form.types[0] != PTX_B128 ||
+      inst->form.vector != 1)
+    return;
+  inst->form.types[0] = PTX_B64;
+  inst->form.vector = 2;
+}
+
 static bool read_instruction(PtxParser *p, PtxInst *inst, const PtxToken *word) {
   const char *unknown = NULL;
   int n_unknown = 0;
@@ -375,6 +390,7 @@ static bool read_instruction(PtxParser *p, PtxInst *inst, const PtxToken *word) 
   const char *name = arena_strndup(p->arena, word->text, (size_t)length);
   if (!read_rest(p, inst, name)) return false;
   settle_space(p, inst);
+  split_wide(inst);
   inst->plain = is_plain(&inst->form) && inst->form.n_types == 1;
   inst->why = drop_policy(inst) ? ptx_run_refuses(p->module, inst)
                                 : "a cache hint names its policy after the other operands";

@@ -80,8 +80,9 @@ bool ptx_parse_word(PtxParser *p, const PtxToken *word, PtxGroup *group, PtxArg 
   }
   const PtxName *name = ptx_name_find(p, word->text, word->length, &value);
   const PtxNameKind kind = name ? name->kind : PTX_NAME_LABEL;
-  if (kind == PTX_NAME_REG) {
+  if (kind == PTX_NAME_REG || kind == PTX_NAME_WIDE) {
     *arg = (PtxArg)value;
+    p->is_wide |= kind == PTX_NAME_WIDE;
   } else if (kind == PTX_NAME_PRED) {
     group->kind = PTX_GROUP_PRED;
     *arg = (PtxArg)value;
@@ -213,6 +214,11 @@ static bool read_single(PtxParser *p, const PtxForm *form, PtxGroup *group) {
   if (!ptx_parse_value(p, form, group, &arg)) return false;
   group->n = 1;
   group->at = ptx_add_arg(p, group->kind == PTX_GROUP_SINK ? PTX_SINK : arg);
+  if (p->is_wide) {
+    ptx_add_arg(p, arg + 1);
+    group->n = 2;
+  }
+  p->is_wide = false;
   return true;
 }
 
@@ -232,8 +238,7 @@ static PtxForm form_of_numbers(const PtxInst *inst) {
   return form;
 }
 
-bool ptx_parse_operand(PtxParser *p, PtxInst *inst, PtxGroup *group) {
-  *group = (PtxGroup){0};
+static bool read_operand(PtxParser *p, PtxInst *inst, PtxGroup *group) {
   if (ptx_accept(p, '[')) return read_address(p, group);
   const PtxForm form = form_of_numbers(inst);
   if (ptx_accept(p, '{')) return read_vector(p, &form, group);
@@ -243,6 +248,14 @@ bool ptx_parse_operand(PtxParser *p, PtxInst *inst, PtxGroup *group) {
     return read_single(p, &inst->form, &inst->pair);
   }
   return true;
+}
+
+bool ptx_parse_operand(PtxParser *p, PtxInst *inst, PtxGroup *group) {
+  *group = (PtxGroup){0};
+  p->is_wide = false;
+  if (!read_operand(p, inst, group)) return false;
+  if (p->is_wide) ptx_error(p, inst->line, "a register of 128 bits stands alone");
+  return !p->is_wide;
 }
 
 // ---- operands against the letters of the row ----------------------------------------------------

@@ -191,17 +191,19 @@ static void declare_register(PtxParser *p, PtxType type) {
   }
   const bool is_pred = type == PTX_PRED;
   int *next = is_pred ? &p->n_preds : &p->n_regs;
-  const int n = count > 0 ? count : 1;
-  if (count < 0 || n > (1 << 20) || *next + n > (1 << 20)) {
+  const bool is_wide = ptx_types[type].bits == 128;
+  const int n = (count > 0 ? count : 1) * (is_wide ? 2 : 1);
+  if (count < 0 || count > (1 << 20) || n > (1 << 20) || *next + n > (1 << 20)) {
     ptx_error(p, name.line, "too many registers");
     return;
   }
-  PtxName *entry =
-      ptx_name_add(p, name.text, name.length, is_pred ? PTX_NAME_PRED : PTX_NAME_REG, *next);
+  const PtxNameKind kind = is_pred ? PTX_NAME_PRED : is_wide ? PTX_NAME_WIDE : PTX_NAME_REG;
+  PtxName *entry = ptx_name_add(p, name.text, name.length, kind, *next);
   entry->count = count;
   if (!is_pred) {
     PTX_GROW(p, p->reg_bits, p->cap_reg_bits, *next + n);
-    for (int i = 0; i < n; i++) p->reg_bits[*next + i] = (uint8_t)ptx_types[type].bits;
+    const uint8_t bits = is_wide ? 64 : (uint8_t)ptx_types[type].bits;
+    for (int i = 0; i < n; i++) p->reg_bits[*next + i] = bits;
   }
   *next += n;
   PtxFunction *function = &p->module->functions[p->function];

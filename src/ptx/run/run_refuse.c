@@ -196,6 +196,10 @@ static const char *check_shfl(const PtxInst *i) {
   return "shfl takes .up, .down, .bfly or .idx";
 }
 
+static const char *check_answer(const PtxInst *i) {
+  return i->groups[1].n == 2 ? NULL : "the answer is a register of 128 bits";
+}
+
 static const struct {
   PtxRun *run;
   Check *check;
@@ -209,6 +213,8 @@ static const struct {
     {run_ldmatrix, check_ldmatrix, true},
     {run_stmatrix, check_stmatrix, true},
     {run_mma, NULL, true},
+    {run_got_work, check_answer, true},
+    {run_whose_work, check_answer, true},
     {run_wgmma, NULL, true},
     {run_cp_tensor, ptx_tensor_refuses, true},
     {run_map_replace, ptx_map_refuses, false},
@@ -238,10 +244,11 @@ static int types_taken(const PtxInst *i) {
   static const struct {
     PtxRun *run;
     int most;
-  } several[] = {{run_set, 2},      {run_slct, 2},      {run_cvt, 4},        {run_dp4a, 2},
-                 {run_dp2a, 2},     {run_add_float, 2}, {run_sub_float, 2},  {run_fma_float, 2},
-                 {run_mma, 5},      {run_wgmma, 4},     {run_wmma_load, 1},  {run_wmma_store, 1},
-                 {run_wmma_mma, 4}, {run_nothing, 4},   {run_zero_result, 1}};
+  } several[] = {{run_set, 2},        {run_slct, 2},      {run_cvt, 4},        {run_dp4a, 2},
+                 {run_dp2a, 2},       {run_add_float, 2}, {run_sub_float, 2},  {run_fma_float, 2},
+                 {run_mma, 5},        {run_wgmma, 4},     {run_wmma_load, 1},  {run_wmma_store, 1},
+                 {run_wmma_mma, 4},   {run_got_work, 2},  {run_whose_work, 2}, {run_nothing, 4},
+                 {run_zero_result, 1}};
   for (size_t n = 0; n < sizeof several / sizeof several[0]; n++)
     if (several[n].run == i->run) return several[n].most;
   return 1;

@@ -38,10 +38,11 @@ void mc_follow(PtxWarp *w, const PtxInst *i, uint32_t mask, uint32_t data) {
 
 static uint64_t join(uint64_t high, uint64_t low) { return high << 32 | (uint32_t)low; }
 
-// An address of shared memory names its block by a rank; the machine for PTX counts from 1.
+// An address of shared memory names its block by a rank; for the machine for PTX it says that it
+// does.
 static uint64_t in_window(uint64_t address) {
   const bool is_shared = address - PTX_SHARED_WINDOW < PTX_WINDOW_BYTES;
-  return is_shared ? address + (UINT64_C(1) << PTX_RANK_SHIFT) : address;
+  return is_shared ? address | PTX_RANK_NAMED : address;
 }
 
 // |x| and -x of an f64 leave a NaN as it is: so does DADD of an H200.
@@ -80,8 +81,7 @@ static void gather(PtxWarp *w, const McGather *g, uint32_t mask) {
       break;
     case MC_GATHER_CLUSTER:
       FOR_LANES(mask)
-      T[l] =
-          (uint32_t)(low[l] + uniform[l] + (uint64_t)g->offset) + (UINT64_C(1) << PTX_RANK_SHIFT);
+      T[l] = (uint32_t)(low[l] + uniform[l] + (uint64_t)g->offset) | PTX_RANK_NAMED;
       break;
     case MC_GATHER_COUNT:
       FOR_LANES(mask) T[l] = (0x100000 - (low[l] >> 1)) & 0xfffff;

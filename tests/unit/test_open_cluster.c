@@ -108,6 +108,8 @@ static const struct {
     {INIT("1") EXPECT SYNC CAST("3") WAIT SYNC, true},
     // A block that ends early is not waited for.
     {PUT SYNC GET SYNC "setp.eq.u32 %p2, %r30, 0;\n@%p2 ret;\n" SYNC, false},
+    // An address of one's own memory names one's block: the other of the pair is one bit away.
+    {PUT SYNC "xor.b32 %r27, %r26, 0x1000000;\n" GET SYNC, false},
 };
 enum { RIGHT = sizeof right / sizeof right[0] };
 

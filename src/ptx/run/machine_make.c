@@ -28,6 +28,12 @@ static void set_thread(PtxMachine *m, PtxWarp *w, uint32_t l) {
   put_special(w, PTX_SPECIAL_lanemask_ge, l, ~((1u << l) - 1));
 }
 
+// In a cluster an address of shared memory names its block, as it does on a GPU: kernels for pairs
+// of blocks clear bit 24 and have the address in the block of even rank.
+static uint64_t own_address(const PtxMachine *m, const PtxWarp *w, uint64_t offset) {
+  return m->n_blocks > 1 ? ptx_ranked(offset, (uint64_t)w->block->rank) : offset;
+}
+
 static void set_launch(PtxMachine *m, PtxWarp *w, uint32_t l) {
   for (int d = 0; d < 3; d++) {
     put_special(w, (int)PTX_SPECIAL_ntid_x + d, l, (uint32_t)m->launch.block[d]);
@@ -44,7 +50,8 @@ static void set_launch(PtxMachine *m, PtxWarp *w, uint32_t l) {
   put_special(w, PTX_SPECIAL_dynamic_smem, l, (uint32_t)m->launch.dynamic_smem);
   put_special(w, PTX_SPECIAL_total_smem, l, (uint32_t)m->smem);
   put_special(w, PTX_SPECIAL_aggr_smem, l, (uint32_t)m->smem);
-  put_special(w, PTX_SPECIAL_dynamic_base, l, (uint32_t)m->static_smem);
+  put_special(w, PTX_SPECIAL_dynamic_base, l,
+              (uint32_t)own_address(m, w, (uint64_t)m->static_smem));
   put_special(w, PTX_SPECIAL_reserved_begin, l, (uint32_t)m->reserved);
   put_special(w, PTX_SPECIAL_reserved_0, l, (uint32_t)m->reserved);
   put_special(w, PTX_SPECIAL_reserved_1, l, (uint32_t)m->reserved + RESERVED_1);
@@ -86,11 +93,11 @@ static void make_blocks(PtxMachine *m) {
 }
 
 // A constant of the text; of an address in shared memory, where the variable lies for this kernel.
-static uint64_t constant_of(const PtxMachine *m, int constant) {
+static uint64_t constant_of(const PtxMachine *m, const PtxWarp *w, int constant) {
   const uint64_t bits = m->module->constants[constant];
   const int v = m->module->constant_variable[constant];
   if (v < 0 || m->place.offset[v] < 0) return bits;
-  return bits + (uint64_t)(m->place.offset[v] - m->module->variables[v].offset);
+  return own_address(m, w, bits + (uint64_t)(m->place.offset[v] - m->module->variables[v].offset));
 }
 
 static void make_warps(PtxMachine *m) {
@@ -124,7 +131,7 @@ static void make_warps(PtxMachine *m) {
     w->fixed = ARENA_ARRAY(m->arena, uint64_t, n_fixed * PTX_LANES);
     for (int c = 0; c < m->module->n_constants; c++)
       for (int l = 0; l < PTX_LANES; l++)
-        w->fixed[(PTX_SPECIALS + c) * PTX_LANES + l] = constant_of(m, c);
+        w->fixed[(PTX_SPECIALS + c) * PTX_LANES + l] = constant_of(m, w, c);
     for (uint32_t l = 0; l < PTX_LANES; l++) {
       set_launch(m, w, l);
       set_thread(m, w, l);

@@ -31,8 +31,10 @@ static PtxPlace in_plane(const PtxPlane *plane, uint64_t at, uint64_t limit, int
 
 // For the block that the address names, or the thread's own.
 static PtxPlace in_shared(const PtxMachine *m, int thread, uint64_t address, int64_t bytes) {
-  const uint64_t named = address >> PTX_RANK_SHIFT;
-  const uint64_t rank = named ? named - 1 : (uint64_t)ptx_block_of(m, thread)->rank;
+  const bool names = address & PTX_RANK_NAMED;
+  const uint64_t named = (address & ~PTX_RANK_NAMED) >> PTX_RANK_SHIFT;
+  if (!names && named) return (PtxPlace){0};
+  const uint64_t rank = names ? named : (uint64_t)ptx_block_of(m, thread)->rank;
   if (rank >= (uint64_t)m->n_blocks) return (PtxPlace){0};
   const uint64_t at = ptx_cut(address, PTX_RANK_SHIFT);
   const bool reserved = m->reserved_bytes && at >= (uint64_t)m->reserved;

@@ -35,9 +35,14 @@ enum { PTX_RESERVED_1 = 128 };
 #define PTX_LOCAL_WINDOW UINT64_C(0x1007b0000000000)
 #define PTX_PARAM_WINDOW UINT64_C(0x1007c0000000000)
 #define PTX_WINDOW_BYTES UINT64_C(0x10000000000)
-// An address of shared memory names the block of the cluster in these bits: its rank and 1; 0 means
-// the block's own. Below them lies the offset in that block's memory.
-enum { PTX_RANK_SHIFT = 24, PTX_RANK_BITS = 8 };
+// An address of shared memory names the block of the cluster by its rank, from bit 24 on as on a
+// GPU, and by bit 31, which says that it does; without that bit it is the block's own. Below them
+// lies the offset in that block's memory.
+enum { PTX_RANK_SHIFT = 24, PTX_RANK_BITS = 7 };
+#define PTX_RANK_NAMED (UINT64_C(1) << 31)
+static inline uint64_t ptx_ranked(uint64_t offset, uint64_t rank) {
+  return PTX_RANK_NAMED | rank << PTX_RANK_SHIFT | offset;
+}
 // Constants that are no numbers.
 #define PTX_TAGS UINT64_C(0xffff000000000000)
 #define PTX_SLOT_TAG UINT64_C(0x5107000000000000)

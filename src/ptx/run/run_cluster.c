@@ -66,8 +66,9 @@ uint32_t ptx_ranks_of(PtxMachine *m, PtxWarp *w, const PtxInst *i, int index, ui
 
 // ---- addresses ----------------------------------------------------------------------------------
 
-static uint64_t rank_bits(uint64_t address) {
-  return ptx_cut(address >> PTX_RANK_SHIFT, PTX_RANK_BITS);
+// What an address says of its block: bits 24 to 31, of which the last says that it names one.
+static uint64_t name_of(uint64_t address) {
+  return address & (PTX_RANK_NAMED | ((UINT64_C(1) << PTX_RANK_BITS) - 1) << PTX_RANK_SHIFT);
 }
 
 void run_mapa(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
@@ -80,14 +81,16 @@ void run_mapa(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
                arena_printf(m->arena, "rank %u, but the cluster has %d blocks", rank, m->n_blocks));
       return;
     }
-    D[l] = A[l] - (rank_bits(A[l]) << PTX_RANK_SHIFT) + ((uint64_t)(rank + 1) << PTX_RANK_SHIFT);
+    D[l] = ptx_ranked(A[l] - name_of(A[l]), rank);
   }
 }
 
 void run_getctarank(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   const uint64_t *A = ptx_lanes(m, w, &i->groups[1], 0);
   uint64_t *D = ptx_lanes(m, w, &i->groups[0], 0);
-  FOR_LANES(mask) D[l] = rank_bits(A[l]) ? rank_bits(A[l]) - 1 : (uint64_t)w->block->rank;
+  FOR_LANES(mask)
+  D[l] = A[l] & PTX_RANK_NAMED ? ptx_cut(A[l] >> PTX_RANK_SHIFT, PTX_RANK_BITS)
+                               : (uint64_t)w->block->rank;
 }
 
 // ---- the barrier --------------------------------------------------------------------------------

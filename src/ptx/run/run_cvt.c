@@ -412,9 +412,12 @@ void run_isspacep(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
                              ? UINT64_C(1) << PTX_RANK_SHIFT
                              : PTX_WINDOW_BYTES;
   uint32_t holds = 0;
+  const bool own_only = i->space == PTX_SPACE_SHARED && !ptx_has(i, PTX_MOD_shared_cluster);
+  const uint64_t own = ptx_ranked(0, (uint64_t)w->block->rank);
   FOR_LANES(mask) {
     const bool in_const = A[l] - PTX_CONST_VARIABLES < PTX_WINDOW_BYTES;
-    const bool inside = window                        ? A[l] - window < bytes
+    const bool names_own = own_only && A[l] - window - own < bytes;
+    const bool inside = window                        ? A[l] - window < bytes || names_own
                         : i->space == PTX_SPACE_CONST ? in_const
                                                       : ptx_is_global(A[l]);
     holds |= (uint32_t)inside << l;

@@ -383,7 +383,7 @@ START_TEST(test_runtime_without_names_is_told) {
   ck_assert_ptr_nonnull(strstr(array.err, "cudaMallocArray does not work without a GPU"));
   ck_assert_ptr_nonnull(strstr(array.out, "CUDA_ERROR_NOT_SUPPORTED"));
   ck_assert_ptr_nonnull(strstr(array.out, "9.0, 132 SMs, 232448 bytes, maps 1"));
-  // Of PTX alone: 65536 for 1024 threads. Of machine code: its own, and a sum needs few.
+  // PTX alone: 65536 for 1024 threads. Machine code: its own, and a sum needs few.
   ck_assert_ptr_nonnull(strstr(array.out, "\n64 registers\n"));
   const CliRun code =
       record("--cpu --list",

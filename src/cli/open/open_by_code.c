@@ -90,7 +90,7 @@ static void add_site(PtxSiteCount *sum, const PtxSiteCount *site) {
   memcpy(sum->worst_addr, site->worst_addr, sizeof sum->worst_addr);
 }
 
-// Nobody but the warp itself makes a loop of compare-and-swap go round again.
+// In a block of one warp, only that warp makes a loop of compare-and-swap go round again.
 static bool is_one_warp(const PtxLaunch *at) {
   const int64_t threads = (int64_t)at->block[0] * at->block[1] * at->block[2],
                 blocks = (int64_t)max_int(at->cluster[0], 1) * max_int(at->cluster[1], 1) *

@@ -66,7 +66,7 @@ uint32_t ptx_ranks_of(PtxMachine *m, PtxWarp *w, const PtxInst *i, int index, ui
 
 // ---- addresses ----------------------------------------------------------------------------------
 
-// What an address says of its block: bits 24 to 31, of which the last says that it names one.
+// The name of a block in an address: bits 24 to 31. Bit 31 says that there is one.
 static uint64_t name_of(uint64_t address) {
   return address & (PTX_RANK_NAMED | ((UINT64_C(1) << PTX_RANK_BITS) - 1) << PTX_RANK_SHIFT);
 }

@@ -41,7 +41,7 @@ void run_got_work(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   ptx_put_pred(m, w, &i->groups[0], mask, 0);
 }
 
-// Of an answer without work nobody may ask: any number does.
+// A program may not ask this of an answer without work: any number does.
 void run_whose_work(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   const PtxGroup *to = &i->groups[0];
   for (int k = 0; k < to->n; k++) {

@@ -14,7 +14,7 @@ typedef struct Writer {
   uint64_t address;
   int64_t before;  // lane instructions so far
   const PtxMachine *machine;
-  int pc;
+  int pc, line;  // line: of the PTX's
   McThread thread;
   int64_t when;
 } Writer;
@@ -28,6 +28,7 @@ static void note_writer(void *self, const PtxAccess *access) {
     const uint64_t from = (uint64_t)access->addr[l];
     if (w->address - from >= (uint64_t)access->bytes) continue;
     w->pc = access->pc;
+    w->line = access->inst->line;
     w->thread.warp = access->rank * m->block_warps + access->warp;
     w->thread.lane = (int)l;
     w->when = m->executed;
@@ -56,6 +57,7 @@ typedef struct Back {
   void *self;
   const int *line;
   int n_code;
+  bool is_cut;  // the machine code was stopped
   McFault out;
 } Back;
 
@@ -63,12 +65,14 @@ typedef struct Way {
   Back *back;
   McFollowed t;
   McKnown known;
+  bool turned;  // a wrong turn was looked for
 } Way;
 
 static Way follow(Back *b, const McThread *thread) {
   Way way = {.back = b,
              .t = mc_follow_thread(b->arena, b->again, b->self, thread, b->line, b->n_code),
              .known = mc_learn(b->arena, b->again, b->self, thread)};
+  way.t.is_cut = b->is_cut;
   if (way.t.n) mc_validate(&way.t, &way.known);
   return way;
 }
@@ -91,15 +95,42 @@ static bool writes_register(const McStep *step, PtxArg reg) {
   return false;
 }
 
+static int maker_of_missing(const Way *w, int at, bool is_plain);
+static int misdirected_source(const Way *w, int at);
+
+// Whether a store has a right value in the register beside this one: then it has the right
+// registers.
+static bool is_in_right_row(const Way *w, const McEvent *e, int n) {
+  for (int k = 0; e->stores && k < e->n_data; k++) {
+    const bool beside = e->reg[k] == e->reg[n] + 1 || e->reg[k] == e->reg[n] - 1;
+    const McEvent *f = e->from[k] < 0 ? NULL : &w->t.events[e->from[k]];
+    for (int p = 0; beside && f && p < f->n_wrote; p++)
+      if (f->wrote[p] == e->reg[k] && mc_reading(&w->known, e, f, p) == MC_READS_RIGHT) return true;
+  }
+  return false;
+}
+
+// Whether a value that the PTX does not read here is right for what it is: then the instruction
+// reads a wrong register, or the value that it lacks stands in one.
+static bool is_other_right(const Way *w, const McEvent *e, int n, const McEvent *f, int p) {
+  if (mc_is_told(&w->known, f)) return mc_is_own(&w->known, f, p);
+  if (is_in_right_row(w, e, n)) return false;
+  return (f->pieces[p].varies && mc_is_right(&w->known, f, p)) ||
+         maker_of_missing(w, (int)(e - w->t.events), false) != NOBODY;
+}
+
 // Whether a source is the value of an event that is right.
 static bool is_source_right(const Way *w, const McEvent *e, int n) {
   const int from = e->from[n];
   if (from < 0) return true;
   const McEvent *f = &w->t.events[from];
-  if (f->valid) return true;
-  for (int p = 0; p < f->n_wrote; p++)
-    if (f->wrote[p] == e->reg[n])
-      return n >= e->n_data ? mc_is_own(&w->known, f, p) : mc_is_right(&w->known, f, p);
+  for (int p = 0; p < f->n_wrote; p++) {
+    if (f->wrote[p] != e->reg[n]) continue;
+    const McReading reading = n < e->n_data ? mc_reading(&w->known, e, f, p) : MC_READS_UNKNOWN;
+    if (reading == MC_READS_WRONG) return is_other_right(w, e, n, f, p);
+    if (reading == MC_READS_RIGHT) return true;
+    return f->valid || (n >= e->n_data ? mc_is_own(&w->known, f, p) : mc_is_right(&w->known, f, p));
+  }
   return true;
 }
 
@@ -134,6 +165,21 @@ static void come_by(Back *b, int pc) {
   out->way[out->n_way++] = pc;
 }
 
+static void add_beside(McFault *out, int pc) {
+  bool known = pc == out->pc || pc == out->or_pc;
+  for (int i = 0; i < out->n_beside && !known; i++) known = out->beside[i] == pc;
+  if (!known && out->n_beside < MC_BESIDE_MAX) out->beside[out->n_beside++] = pc;
+}
+
+static void put_beside(Way *w, int event) {
+  const McEvent *e = &w->t.events[event];
+  McFault *out = &w->back->out;
+  for (int n = 0; n < e->n; n++)
+    if (e->from[n] >= 0) add_beside(out, w->t.events[e->from[n]].pc);
+  for (int pc = 0; e->line && pc < w->back->n_code; pc++)
+    if (w->back->line[pc] == e->line) add_beside(out, pc);
+}
+
 static void put(Way *w, int pc, int or_pc, int event) {
   McFault *out = &w->back->out;
   out->found = true;
@@ -142,6 +188,7 @@ static void put(Way *w, int pc, int or_pc, int event) {
   out->value = event >= 0 && w->t.events[event].n_wrote ? w->t.events[event].pieces[0].value : 0;
   out->thread = w->t.thread.warp * PTX_LANES + w->t.thread.lane;
   memcpy(out->block, w->t.thread.block, sizeof out->block);
+  if (event >= 0) put_beside(w, event);
 }
 
 // Whether a register that this instruction writes is never read, however often it comes by.
@@ -177,22 +224,31 @@ static bool made(const McEvent *e, const McResult *result, const McPiece *value)
   return false;
 }
 
+// The value of one register of an event.
+static bool made_in(const McEvent *e, PtxArg reg, const McResult *result, const McPiece *value) {
+  for (int p = 0; p < e->n_wrote; p++)
+    if (e->wrote[p] == reg && is_same(&e->pieces[p], e->mask, value, result->mask)) return true;
+  return false;
+}
+
 static bool reads(const Way *w, const McEvent *e, const McResult *result, const McPiece *value) {
   for (int n = 0; n < e->n; n++)
-    if (e->from[n] < 0 ? e->read[n] == value->value : made(&w->t.events[e->from[n]], result, value))
+    if (e->from[n] < 0 ? e->read[n] == value->value
+                       : made_in(&w->t.events[e->from[n]], e->reg[n], result, value))
       return true;
   return false;
 }
 
 // The instruction behind a value that the PTX reads here and this event does not: it put it into
-// another register, or another one took the register from it.
-static int maker_of_missing(const Way *w, int at) {
+// another register, or another one took the register from it. `is_plain`: a value that is the same
+// in all lanes counts, too, which many instructions make.
+static int maker_of_missing(const Way *w, int at, bool is_plain) {
   const McEvent *e = &w->t.events[at];
   const McResult *result;
   if (!e->line || mc_times_at(&w->known, e->line, e->nth, &result) != e->times || !result)
     return NOBODY;
   for (int r = 0; r < result->n_read; r++) {
-    if (reads(w, e, result, &result->read[r])) continue;
+    if (reads(w, e, result, &result->read[r]) || !(is_plain || result->read[r].varies)) continue;
     for (int i = at - 1; i >= 0; i--) {
       const McEvent *maker = &w->t.events[i];
       if (!made(maker, result, &result->read[r])) continue;
@@ -201,6 +257,45 @@ static int maker_of_missing(const Way *w, int at) {
           if (e->reg[n] == maker->wrote[p] && e->from[n] > i) return w->t.events[e->from[n]].pc;
       return maker->pc;
     }
+  }
+  return NOBODY;
+}
+
+// The instruction behind a source whose value the PTX reads elsewhere, where the machine code reads
+// another one: it was written to a wrong register, and this event came by it.
+static int misdirected_source(const Way *w, int at) {
+  const McEvent *e = &w->t.events[at];
+  for (int n = 0; n < e->n; n++) {
+    if (e->from[n] < 0) continue;
+    const McEvent *f = &w->t.events[e->from[n]];
+    for (int i = e->from[n] + 1; i < w->t.n; i++) {
+      const McResult *result;
+      const McEvent *reader = &w->t.events[i];
+      if (!reader->stands || i == at ||
+          mc_times_at(&w->known, reader->line, reader->nth, &result) != reader->times || !result)
+        continue;
+      for (int r = 0; r < result->n_read; r++) {
+        if (!result->read[r].varies || !made(f, result, &result->read[r])) continue;
+        if (reads(w, reader, result, &result->read[r])) return NOBODY;
+        return f->pc;
+      }
+    }
+  }
+  return NOBODY;
+}
+
+// Whether no line of the PTX tells of an event's values.
+static bool is_untold(const Way *w, const McEvent *e) {
+  const McResult *result;
+  return mc_times_at(&w->known, e->line, e->nth, &result) != e->times;
+}
+
+// The instruction behind a source of which no line of the PTX tells, and no right value was made.
+static int untold_source(const Way *w, int at) {
+  const McEvent *e = &w->t.events[at];
+  for (int n = 0; n < e->n; n++) {
+    const McEvent *f = e->from[n] < 0 ? NULL : &w->t.events[e->from[n]];
+    if (f && !f->valid && is_untold(w, f)) return f->pc;
   }
   return NOBODY;
 }
@@ -261,7 +356,12 @@ static void back_from_guard(Way *w, int pc, int before, int hop) {
   for (int p = 0; !right && p < w->t.events[writer].n_wrote; p++)
     if (w->t.events[writer].wrote[p] == MC_FRAME_T + i->guard)
       right = mc_is_right(&w->known, &w->t.events[writer], p);
-  const int dead = dead_predicate(w, pc);
+  const int dead = dead_predicate(w, pc),
+            astray = writer == NOBODY ? NOBODY : misdirected_source(w, writer);
+  if (astray != NOBODY) {
+    put(w, astray, w->t.events[writer].pc, NOBODY);
+    return;
+  }
   if (right || dead != NOBODY)
     put(w, pc, dead != NOBODY ? dead : writer == NOBODY ? NOBODY : w->t.events[writer].pc, NOBODY);
   else
@@ -275,6 +375,11 @@ static bool back_from_missing(Back *b, const Writer *ptx, int hop);
 static bool is_same_thread(const McThread *a, const McThread *b) {
   return a->warp == b->warp && a->lane == b->lane &&
          memcmp(a->block, b->block, sizeof a->block) == 0;
+}
+
+static bool is_same_store(const Back *b, const Writer *machine, const Writer *ptx) {
+  const int line = machine->pc < b->n_code ? b->line[machine->pc] : 0;
+  return is_same_thread(&machine->thread, &ptx->thread) && (!line || line == ptx->line);
 }
 
 // A store that the PTX's thread does not make, or not to this place.
@@ -306,18 +411,34 @@ static bool back_through_memory(Way *w, int at, int hop) {
                                 e->when),
                ptx = ptx_writer(w, e);
   const bool other =
-      ptx.pc != NOBODY && (next.pc == NOBODY || !is_same_thread(&next.thread, &ptx.thread));
+      ptx.pc != NOBODY && (next.pc == NOBODY || !is_same_store(w->back, &next, &ptx));
   const bool misplaced = other && next.pc != NOBODY && is_misplaced(w->back, &next);
   if (other && !misplaced && back_from_missing(w->back, &ptx, hop + 1)) return true;
   return next.pc != NOBODY && back_in_thread(w->back, &next, hop + 1);
 }
 
+// Whether the way goes on with another lane of the warp.
+static bool back_in_lane(Way *w, int at, int hop) {
+  const McEvent *e = &w->t.events[at];
+  const int lane = mc_wrong_lane(&w->known, e, w->back->again, w->back->self);
+  if (lane == NOBODY || hop >= HOPS) return false;
+  McThread thread = w->t.thread;
+  thread.lane = lane;
+  Way other = follow(w->back, &thread);
+  const int there = event_at(&other.t, e->pc, e->when);
+  if (there == NOBODY) return false;
+  back_from_event(&other, there, false, hop + 1);
+  return true;
+}
+
 static void back_from_event(Way *w, int at, bool by_place, int hop) {
+  int reader = NOBODY;
   for (bool moved = true; moved;) {
     const McEvent *e = &w->t.events[at];
     const bool place = by_place || (e->loads && !mc_is_place_right(&w->known, e));
     moved = false;
     come_by(w->back, e->pc);
+    if (e->loads && !by_place && back_in_lane(w, at, hop)) return;
     if (e->loads && !place && back_through_memory(w, at, hop)) return;
     for (int n = place ? e->n_data : 0; n < (place || e->loads ? e->n : e->n_data); n++) {
       const int skipped = left_out(w, e, n);
@@ -327,19 +448,53 @@ static void back_from_event(Way *w, int at, bool by_place, int hop) {
       }
       if (is_source_right(w, e, n)) continue;
       at = e->from[n];
+      reader = e->pc;
       moved = true;
       w->back->out.steps++;
       break;
     }
     by_place = false;
   }
+  if (!w->turned) {
+    w->turned = true;
+    const int turn = mc_wrong_turn(w->back->arena, &w->t, &w->known);
+    if (turn != NOBODY && turn < at) {
+      back_from_event(w, turn, false, hop);
+      return;
+    }
+  }
   const McEvent *e = &w->t.events[at];
+  const int astray = misdirected_source(w, at);
+  if (astray != NOBODY) {
+    put(w, astray, e->pc, at);
+    return;
+  }
   int or_pc = maker_of_place(w, at);
-  if (or_pc == NOBODY) or_pc = maker_of_missing(w, at);
+  if (or_pc == NOBODY) or_pc = maker_of_missing(w, at, true);
+  if (or_pc == NOBODY) or_pc = untold_source(w, at);
+  if (or_pc == NOBODY && is_untold(w, e)) or_pc = reader;
   if (or_pc == NOBODY) or_pc = dead_before(w, at);
   if (or_pc == NOBODY && (e->loads || e->stores) && e->n > e->n_data && e->from[e->n_data] >= 0)
     or_pc = w->t.events[e->from[e->n_data]].pc;
   put(w, w->t.events[at].pc, or_pc, at);
+}
+
+// The branch, or the end, that took a thread past an instruction; NOBODY.
+static int past(const Way *w, int pc) {
+  for (int i = w->t.n - 1; i >= 0; i--) {
+    const PtxInst *inst = &w->t.code[w->t.events[i].pc];
+    const char *name = w->t.events[i].name;
+    if (inst->guard == PTX_PRED_TRUE || w->t.events[i].pc >= pc) continue;
+    if (strcmp(name, "EXIT") == 0 || (strcmp(name, "BRA") == 0 && inst->target > pc)) return i;
+  }
+  return NOBODY;
+}
+
+// The event in front of which a thread last came by an instruction that it did not run.
+static int passed_by(const Way *w, int pc) {
+  for (int i = w->t.n - 1; i > 0; i--)
+    if (w->t.events[i - 1].pc < pc && w->t.events[i].pc > pc) return i;
+  return w->t.n;
 }
 
 // A store of this thread that the PTX makes and the machine code does not, or not there.
@@ -347,12 +502,7 @@ static bool back_from_missing(Back *b, const Writer *ptx, int hop) {
   if (hop >= HOPS) return false;
   Way w = follow(b, &ptx->thread);
   if (!w.t.code) return false;
-  int line = 0;
-  for (int i = w.known.n - 1; i >= 0 && !line; i--)
-    for (int k = 0; k < w.known.n_touches && !line; k++)
-      if (w.known.touches[k].is_store && w.known.touches[k].address == ptx->address &&
-          w.known.touches[k].line == w.known.results[i].line)
-        line = w.known.touches[k].line;
+  const int line = ptx->line;
   for (int i = w.t.n - 1; i >= 0; i--) {
     const McEvent *e = &w.t.events[i];
     if (!e->stores || e->line != line || mc_is_place_right(&w.known, e)) continue;
@@ -365,7 +515,15 @@ static bool back_from_missing(Back *b, const Writer *ptx, int hop) {
     if (b->line[pc] != line || !i->machine || i->guard == PTX_PRED_TRUE) continue;
     for (int k = 0; k < w.t.n && !ran; k++) ran = w.t.events[k].pc == pc;
     if (ran) continue;
-    back_from_guard(&w, pc, w.t.n, hop);
+    back_from_guard(&w, pc, passed_by(&w, pc), hop);
+    return true;
+  }
+  for (int pc = 0; pc < b->n_code; pc++) {
+    bool ran = b->line[pc] != line || !w.t.code[pc].machine;
+    for (int k = 0; k < w.t.n && !ran; k++) ran = w.t.events[k].pc == pc;
+    const int branch = ran ? NOBODY : past(&w, pc);
+    if (branch == NOBODY) continue;
+    back_from_guard(&w, w.t.events[branch].pc, branch, hop);
     return true;
   }
   // It went another way: by the first predicate that is wrong.
@@ -396,7 +554,7 @@ static bool back_in_thread(Back *b, const Writer *writer, int hop) {
   bool right = true;
   for (int n = 0; n < e->n_data; n++)
     right &= is_source_right(&w, e, n) && left_out(&w, e, n) == NOBODY;
-  if (right && maker_of_missing(&w, store) == NOBODY && hop) return false;
+  if (right && maker_of_missing(&w, store, true) == NOBODY && hop) return false;
   back_from_event(&w, store, false, hop);
   return true;
 }
@@ -407,8 +565,7 @@ McFault mc_back(Arena *arena, McAgain *again, void *self, const int *line, int n
   const Writer w = writer_of(again, self, true, PTX_SPACE_GLOBAL, address, INT64_MAX),
                ptx = writer_of(again, self, false, PTX_SPACE_GLOBAL, address, INT64_MAX);
   b.out = (McFault){.pc = NOBODY, .or_pc = NOBODY, .store_pc = w.pc, .ptx_store_pc = ptx.pc};
-  const bool other =
-      ptx.pc != NOBODY && (w.pc == NOBODY || !is_same_thread(&w.thread, &ptx.thread));
+  const bool other = ptx.pc != NOBODY && (w.pc == NOBODY || !is_same_store(&b, &w, &ptx));
   const bool misplaced = other && w.pc != NOBODY && is_misplaced(&b, &w);
   if (other && !misplaced && back_from_missing(&b, &ptx, 0)) return b.out;
   if (w.pc != NOBODY) back_in_thread(&b, &w, 0);
@@ -418,6 +575,7 @@ McFault mc_back(Arena *arena, McAgain *again, void *self, const int *line, int n
 McFault mc_back_from(Arena *arena, McAgain *again, void *self, const int *line, int n_code, int pc,
                      int thread, const int block[3]) {
   Back b = {.arena = arena, .again = again, .self = self, .line = line, .n_code = n_code};
+  b.is_cut = true;
   b.out = (McFault){.pc = NOBODY, .or_pc = NOBODY, .store_pc = pc, .ptx_store_pc = NOBODY};
   McThread of = {.warp = thread / PTX_LANES, .lane = thread % PTX_LANES};
   memcpy(of.block, block, sizeof of.block);
@@ -430,19 +588,4 @@ McFault mc_back_from(Arena *arena, McAgain *again, void *self, const int *line, 
   else
     back_from_event(&w, at, true, 0);
   return b.out;
-}
-
-int mc_back_hints(const McFault *fault, int out[MC_HINTS_MAX]) {
-  int n = 0;
-  if (!fault->found) return 0;
-  if (fault->pc >= 0) out[n++] = fault->pc;
-  if (fault->or_pc >= 0) out[n++] = fault->or_pc;
-  if (fault->store_pc >= 0 && fault->store_pc != fault->pc && fault->store_pc != fault->or_pc)
-    out[n++] = fault->store_pc;
-  for (int i = fault->n_way - 1; i >= 0; i--) {
-    bool known = false;
-    for (int k = 0; k < n && !known; k++) known = out[k] == fault->way[i];
-    if (!known) out[n++] = fault->way[i];
-  }
-  return n;
 }

@@ -16,7 +16,7 @@
 #pragma once
 #include "machine/mc_follow.h"
 
-enum { MC_WAY_MAX = 24 };
+enum { MC_WAY_MAX = 24, MC_BESIDE_MAX = 24 };
 
 typedef struct McFault {
   bool found;
@@ -28,10 +28,13 @@ typedef struct McFault {
   int steps;                   // instructions gone back
   int n_way, way[MC_WAY_MAX];  // the last instructions that the way came by, from the store on
   uint32_t value;              // that it made
+  // The instructions behind its sources, then those that the PTX's line became, too.
+  int n_beside, beside[MC_BESIDE_MAX];
 } McFault;
 
-// A proof tries these first: `pc`, `or_pc`, the store, and back along the way; how many they are.
-enum { MC_HINTS_MAX = MC_WAY_MAX + 3 };
+// A proof tries these first: `pc`, `or_pc`, those beside, the store, and back along the way; how
+// many they are.
+enum { MC_HINTS_MAX = MC_WAY_MAX + MC_BESIDE_MAX + 3 };
 int mc_back_hints(const McFault *fault, int out[MC_HINTS_MAX]);
 
 // `address`: of the word, in global memory. `line`: for each instruction of the machine code the

@@ -11,6 +11,21 @@ static unsigned board_at(const McStep *step, int at) {
   return number < MC_BOARDS ? 1u << number : 0;
 }
 
+static void mark_loads(PtxInst *code, int n) {
+  bool copies = false;
+  for (int pc = 0; pc < n; pc++) {
+    PtxRun *run = ptx_meant(&code[pc])->run;
+    copies |= run == run_cp_async_bulk || run == run_cp_tensor;
+  }
+  for (int pc = 0; pc < n && copies; pc++) {
+    if (!code[pc].machine) continue;
+    const unsigned board = board_at(code[pc].machine, WRITES_AT);
+    const bool loads = code[pc].machine->op->operands[0] == 'd';
+    code[pc].gives = (uint8_t)(board ? board : loads ? 1u << PTX_BOARDS : 0);
+    code[pc].waits = (uint8_t)(code[pc].machine->high >> WAIT_AT & MC_BOARDS_ALL);
+  }
+}
+
 void mc_boards(PtxInst *code, int n) {
   unsigned all = 0;
   for (int pc = 0; pc < n; pc++) {
@@ -21,4 +36,5 @@ void mc_boards(PtxInst *code, int n) {
   }
   for (int pc = 0; pc < n; pc++)
     if (code[pc].machine) code[pc].awaits = (uint8_t)(code[pc].machine->high >> WAIT_AT & all);
+  mark_loads(code, n);
 }

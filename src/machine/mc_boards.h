@@ -12,6 +12,13 @@
 
 enum { MC_BOARDS = 6, MC_BOARDS_ALL = (1 << MC_BOARDS) - 1 };
 
+// A load releases one as well. Where a warp has waited for it and then arrives, whoever is told of
+// the arrival may copy to where the load read: CUTLASS's and cuBLAS's rings give slots back so.
+//
+//   LDS R5, [R3]        releases SB0 when R5 has its value
+//   FADD R6, R5, R6     waits for SB0
+//   SYNCS.ARRIVE        the slot is free
+//
 // Marks the commits of a kernel with the scoreboards that they release, and the instructions whose
-// control words wait for those.
+// control words wait for those; and, where it has bulk copies into shared memory, the loads.
 void mc_boards(PtxInst *code, int n);

@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "machine/mc_cubin.h"
 
-enum { EVENTS_MAX = 1 << 20 };
+enum { EVENTS_MAX = 1 << 20, SHARED_MOST = 1 << 18 };
 
 static bool is_thread(const PtxWarp *w, const McThread *t, uint32_t mask) {
   return w->index == t->warp && mask >> t->lane & 1 &&
@@ -27,15 +27,18 @@ static uint64_t hash_word(uint64_t hash, uint64_t word) {
 }
 
 static McPiece piece_of(const uint64_t *lanes, int shift, uint32_t mask, int lane) {
+  bool is_place = true;  // in shared memory
   McPiece p = {.value = (uint32_t)(lanes[lane] >> shift),
                .lanes = hash_word(HASH_START, mask),
                .shifted = hash_word(HASH_START, mask)};
   FOR_LANES(mask) {
     const uint32_t value = (uint32_t)(lanes[l] >> shift);
     p.lanes = hash_word(p.lanes, value);
+    is_place &= value >= MC_RESERVED_SHARED && value < SHARED_MOST;
     p.shifted = hash_word(p.shifted, value - MC_RESERVED_SHARED);
     p.varies |= value != p.value;
   }
+  if (!is_place) p.shifted = p.lanes;
   return p;
 }
 
@@ -46,19 +49,31 @@ static McPiece piece_of_pred(uint32_t bits, uint32_t mask, int lane) {
   return (McPiece){.value = bits >> lane & 1,
                    .lanes = hash_word(start, bits & mask),
                    .shifted = hash_word(start, ~bits & mask),
+                   .is_pred = true,
                    .varies = (bits & mask) != 0 && (bits & mask) != mask};
 }
 
 // ---- the PTX ------------------------------------------------------------------------------------
 
-static void learn_group(McKnown *k, const PtxMachine *m, PtxWarp *w, const PtxGroup *g,
-                        McResult *r) {
+// A register that the instruction writes has its new value by now: what was read is not known.
+static bool is_written(const PtxMachine *m, const PtxInst *i, PtxArg arg) {
+  for (int g = 0; g < i->n_groups; g++)
+    for (int n = 0; n < i->groups[g].n; n++)
+      if (i->groups[g].written && i->groups[g].kind == PTX_GROUP_VALUE &&
+          m->module->args[i->groups[g].at + n] == arg)
+        return true;
+  return false;
+}
+
+static void learn_group(McKnown *k, const PtxMachine *m, PtxWarp *w, const PtxInst *i,
+                        const PtxGroup *g, McResult *r) {
   const int lane = k->thread.lane;
   if (g->kind == PTX_GROUP_PRED && g->written && g->n && r->n < MC_PIECES)
     r->pieces[r->n++] = piece_of_pred(ptx_pred(m, w, g), r->mask, lane);
   if (g->kind != PTX_GROUP_VALUE) return;
   for (int n = 0; n < g->n && !g->written && r->n_read < MC_PIECES; n++)
-    r->read[r->n_read++] = piece_of(ptx_lanes(m, w, g, n), 0, r->mask, lane);
+    if (!is_written(m, i, m->module->args[g->at + n]))
+      r->read[r->n_read++] = piece_of(ptx_lanes(m, w, g, n), 0, r->mask, lane);
   for (int n = 0; n < g->n && g->written && r->n + 1 < MC_PIECES; n++) {
     const uint64_t *lanes = ptx_lanes(m, w, g, n);
     r->pieces[r->n++] = piece_of(lanes, 0, r->mask, lane);
@@ -71,8 +86,9 @@ static void learn(void *self, const PtxMachine *m, PtxWarp *w, int pc, uint32_t 
   if (k->n >= EVENTS_MAX || !is_thread(w, &k->thread, mask)) return;
   const PtxInst *i = &m->module->code[pc];
   McResult result = {.line = i->line, .mask = mask, .when = m->executed};
-  for (int g = 0; g < i->n_groups; g++) learn_group(k, m, w, &i->groups[g], &result);
-  learn_group(k, m, w, &i->pair, &result);
+  result.name = i->row ? i->row->name : NULL;
+  for (int g = 0; g < i->n_groups; g++) learn_group(k, m, w, i, &i->groups[g], &result);
+  learn_group(k, m, w, i, &i->pair, &result);
   void *larger = grown(k->arena, k->results, k->n, &k->capacity, sizeof result);
   if (larger) k->results = larger;
   k->results[k->n++] = result;
@@ -246,26 +262,94 @@ McFollowed mc_follow_thread(Arena *arena, McAgain *again, void *self, const McTh
 
 // ---- right values -------------------------------------------------------------------------------
 
-static void count_times(McFollowed *t) {
+// One instruction for one of the PTX: floats, which no compiler rearranges, and accesses.
+// `sources`: values that the PTX's instruction reads; 0: not looked at.
+typedef struct McAlike {
+  const char *name, *in_ptx;
+  int sources;
+  bool is_access;
+} McAlike;
+
+enum { ITS_DATA = -1 };  // as many as the event reads
+
+static const McAlike *alike_of(const char *name) {
+  static const McAlike rows[] = {{"FFMA", " fma mad ", 3, false},
+                                 {"FADD", " add sub ", 2, false},
+                                 {"FMUL", " mul ", 2, false},
+                                 {"FMNMX", " min max ", 2, false},
+                                 {"HMMA", " mma wmma ", 0, false},
+                                 {"IMMA", " mma wmma ", 0, false},
+                                 {"HFMA2", " fma add sub mul ", 0, false},
+                                 {"DFMA", " fma mad ", 0, false},
+                                 {"HADD2", " cvt add sub ", 0, false},
+                                 {"STS", " st ", ITS_DATA, true},
+                                 {"STG", " st ", ITS_DATA, true},
+                                 {"ST", " st ", ITS_DATA, true},
+                                 {"LDS", " ld ", 0, true},
+                                 {"LDG", " ld ", 0, true},
+                                 {"LD", " ld ", 0, true}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (strcmp(rows[i].name, name) == 0) return &rows[i];
+  return NULL;
+}
+
+// Whether an instruction is the one that the PTX has in its line, by what it is.
+static bool is_alike_to(const McEvent *e, const McResult *first) {
+  const McAlike *row = alike_of(e->name);
+  if (!row || !first || !first->name) return false;
+  const char *at = strstr(row->in_ptx, first->name);
+  return at && at[-1] == ' ' && at[strlen(first->name)] == ' ';
+}
+
+// A word of a constant bank is fetched for the instruction that has it as an operand in PTX.
+static bool is_fetched(const McEvent *e) {
+  return strcmp(e->name, "ULDC") == 0 || strcmp(e->name, "LDC") == 0;
+}
+
+// A line's instructions stand for those of the PTX by their order: those alike, where they are as
+// many, else all but fetched words, else those.
+typedef struct McTimes {
+  int alike, others, fetched;
+  int next[2];
+  int pc;  // of the last one
+  bool several;
+} McTimes;
+
+// A thread that was stopped came by less often.
+static bool fits(const McFollowed *t, int n, int in_ptx) {
+  return n == in_ptx || (t->is_cut && n < in_ptx);
+}
+
+static void count_times(McFollowed *t, const McKnown *k) {
   int n_lines = 0;
   for (int i = 0; i < t->n; i++)
     if (t->events[i].line >= n_lines) n_lines = t->events[i].line + 1;
-  int *times = ARENA_ARRAY(t->arena, int, n_lines + 1);
-  for (int i = 0; i < t->n; i++) {
-    McEvent *e = &t->events[i];
-    e->nth = times[e->line];
-    times[e->line] += e->n_wrote || e->stores;
-  }
-  for (int i = 0; i < t->n; i++) t->events[i].times = times[t->events[i].line];
-}
-
-// Whether an instruction's line has one instruction of each: floats, which no compiler rearranges.
-static bool is_of_floats(const McEvent *e) {
-  static const char *const names[] = {"FFMA", "FADD", "FMUL", "HMMA", "HFMA2", "IMMA", "DFMA"};
-  const char *name = e->name;
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (strcmp(names[i], name) == 0) return true;
-  return false;
+  McTimes *lines = ARENA_ARRAY(t->arena, McTimes, n_lines + 1);
+  for (int pass = 0; pass < 2; pass++)
+    for (int i = 0; i < t->n; i++) {
+      McEvent *e = &t->events[i];
+      McTimes *line = &lines[e->line];
+      const McResult *first;
+      const int in_ptx = mc_times_at(k, e->line, 0, &first);
+      const bool is_alike = is_alike_to(e, first), counts = e->n_wrote || e->stores;
+      if (pass == 0) {
+        *(is_alike ? &line->alike : is_fetched(e) ? &line->fetched : &line->others) += counts;
+        if (!counts || is_fetched(e)) continue;
+        line->several |= line->pc && line->pc != e->pc;
+        line->pc = e->pc;
+        continue;
+      }
+      const bool by_alike = line->alike && fits(t, line->alike, in_ptx);
+      const int all = line->others + line->alike;
+      const bool is_other = by_alike ? !is_alike : all && is_fetched(e);
+      e->is_sum = is_alike && !alike_of(e->name)->is_access;
+      e->stands = by_alike && is_alike;
+      e->nth = line->next[is_other];
+      line->next[is_other] += counts;
+      e->times = is_other ? MC_NOBODY : by_alike ? line->alike : all ? all : line->fetched;
+      if (t->is_cut && !is_other && (by_alike || !line->several) && e->times < in_ptx)
+        e->times = in_ptx;
+    }
 }
 
 static bool is_seen(const McKnown *k, uint64_t lanes) {
@@ -303,13 +387,43 @@ static const McResult *same_time(const McKnown *k, const McEvent *e) {
   return e->line && mc_times_at(k, e->line, e->nth, &result) == e->times ? result : NULL;
 }
 
+// A predicate beside a value has no line of its own in PTX.
+static bool is_untold(const McResult *r, const McPiece *p) {
+  for (int i = 0; i < r->n; i++)
+    if (r->pieces[i].is_pred) return false;
+  return p->is_pred;
+}
+
 static bool has_piece(const McResult *r, const McEvent *e, const McPiece *p) {
   return r->mask == e->mask ? has_lanes(r, p) : has_value(r, p->value);
+}
+
+// A source may be the opposite of what the PTX reads.
+static bool is_read(const McPiece *read, const McPiece *value, bool same_lanes) {
+  const uint32_t sign = UINT32_C(1) << 31;
+  if (read->value == (value->value ^ sign)) return true;
+  return same_lanes ? read->lanes == value->lanes : read->value == value->value;
+}
+
+McReading mc_reading(const McKnown *k, const McEvent *e, const McEvent *from, int piece) {
+  const McResult *result = e->stands ? same_time(k, e) : NULL;
+  const McAlike *row = alike_of(e->name);
+  const int sources = row && row->sources == ITS_DATA ? e->n_data : row ? row->sources : 0;
+  if (!result || !sources || result->n_read != sources) return MC_READS_UNKNOWN;
+  for (int r = 0; r < result->n_read; r++)
+    if (is_read(&result->read[r], &from->pieces[piece], result->mask == from->mask))
+      return MC_READS_RIGHT;
+  return MC_READS_WRONG;
 }
 
 bool mc_is_own(const McKnown *k, const McEvent *e, int piece) {
   const McResult *result = same_time(k, e);
   return result && has_piece(result, e, &e->pieces[piece]);
+}
+
+bool mc_is_told(const McKnown *k, const McEvent *e) {
+  const McResult *result = e->stands ? same_time(k, e) : NULL;
+  return result && result->n >= e->n_wrote;
 }
 
 bool mc_is_exact(const McKnown *k, const McEvent *e) {
@@ -319,14 +433,16 @@ bool mc_is_exact(const McKnown *k, const McEvent *e) {
     exact = has_piece(result, e, &e->pieces[p]);
     varies |= e->pieces[p].varies;
   }
-  return exact && (varies || is_of_floats(e));
+  const McAlike *row = alike_of(e->name);
+  return exact && (varies || (row && !row->is_access));
 }
 
 bool mc_is_right(const McKnown *k, const McEvent *e, int piece) {
   const McPiece *p = &e->pieces[piece];
   const McResult *result = same_time(k, e);
   // A compiler may make the value of another line here; then a later instruction makes it right.
-  if (result) return has_piece(result, e, p);
+  if (result && (has_piece(result, e, p) || is_untold(result, p))) return true;
+  if (result && !(e->loads && result->n < e->n_wrote)) return false;
   if (is_seen(k, p->lanes) || is_seen(k, p->shifted)) return true;
   if (e->wrote[piece] >= MC_FRAME_T || has_mask(k, e->mask)) return false;
   return is_anywhere(k, p->value) || is_anywhere(k, p->value - MC_RESERVED_SHARED);
@@ -339,7 +455,7 @@ bool mc_is_place_right(const McKnown *k, const McEvent *e) {
     is_known = true;
     if (k->touched[e->line] == e->times && k->touches[i].nth != e->nth) continue;
     if (k->touches[i].address == e->address ||
-        k->touches[i].address == e->address - MC_RESERVED_SHARED)
+        (e->space == PTX_SPACE_SHARED && k->touches[i].address == e->address - MC_RESERVED_SHARED))
       return true;
   }
   return !is_known;
@@ -369,7 +485,7 @@ static bool stores_right(const McFollowed *t, const McKnown *k, const McEvent *e
 }
 
 void mc_validate(McFollowed *t, const McKnown *k) {
-  count_times(t);
+  count_times(t, k);
   for (int i = t->n - 1; i >= 0; i--) {
     McEvent *e = &t->events[i];
     const bool memory = e->loads || e->stores, place = memory && mc_is_place_right(k, e);
@@ -378,9 +494,77 @@ void mc_validate(McFollowed *t, const McKnown *k) {
     for (int n = 0; n < e->n; n++) {
       if (e->from[n] < 0) continue;
       McEvent *from = &t->events[e->from[n]];
+      bool wrong = false;
       for (int p = 0; p < from->n_wrote; p++)
-        if (from->wrote[p] == e->reg[n]) from->is_read |= 1u << p;
+        if (from->wrote[p] == e->reg[n]) {
+          from->is_read |= 1u << p;
+          wrong = n < e->n_data && mc_reading(k, e, from, p) == MC_READS_WRONG;
+        }
+      if (wrong) continue;
       from->valid |= n < e->n_data ? exact || (e->valid && !memory) : place && k->touched[e->line];
     }
   }
+}
+
+// ---- a lane of the warp -------------------------------------------------------------------------
+
+// All lanes at one event: of the machine code by register, of the PTX by result.
+typedef struct AllLanes {
+  const McThread *thread;
+  bool machine_code, found;
+  int64_t when;
+  int pc, line, n;
+  const PtxArg *regs;
+  uint32_t value[MC_PIECES][PTX_LANES];
+} AllLanes;
+
+static void take_lanes(AllLanes *a, const uint64_t *lanes, int shift) {
+  if (a->n == MC_PIECES) return;
+  for (int l = 0; l < PTX_LANES; l++) a->value[a->n][l] = (uint32_t)(lanes[l] >> shift);
+  a->n++;
+}
+
+static void watch_lanes(void *self, const PtxMachine *m, PtxWarp *w, int pc, uint32_t mask) {
+  AllLanes *a = self;
+  const PtxInst *i = &m->module->code[pc];
+  if (a->found || m->executed != a->when || w->index != a->thread->warp) return;
+  if (a->machine_code ? pc != a->pc : i->line != a->line) return;
+  if (!is_thread(w, a->thread, mask)) return;
+  a->found = true;
+  for (int n = 0; a->machine_code && n < MC_PIECES && a->regs[n] >= 0; n++)
+    take_lanes(a, mc_lanes(w, a->regs[n]), 0);
+  for (int g = 0; !a->machine_code && g < i->n_groups; g++)
+    for (int n = 0; n < i->groups[g].n && i->groups[g].written; n++) {
+      if (i->groups[g].kind != PTX_GROUP_VALUE) continue;
+      take_lanes(a, ptx_lanes(m, w, &i->groups[g], n), 0);
+      if (ptx_reg_bits(m, w, &i->groups[g], n) > 32)
+        take_lanes(a, ptx_lanes(m, w, &i->groups[g], n), 32);
+    }
+}
+
+static bool has_lane(const AllLanes *ptx, uint32_t value, int lane) {
+  for (int n = 0; n < ptx->n; n++)
+    if (ptx->value[n][lane] == value || ptx->value[n][lane] == value - MC_RESERVED_SHARED)
+      return true;
+  return false;
+}
+
+int mc_wrong_lane(const McKnown *k, const McEvent *e, McAgain *again, void *self) {
+  const McResult *result = same_time(k, e);
+  PtxArg regs[MC_PIECES];
+  for (int n = 0; n < MC_PIECES; n++)
+    regs[n] = n < e->n_wrote && e->wrote[n] < MC_FRAME_T ? e->wrote[n] : MC_NOBODY;
+  if (!result || result->mask != e->mask) return MC_NOBODY;
+  AllLanes machine = {.thread = &k->thread, .machine_code = true, .when = e->when, .pc = e->pc};
+  AllLanes ptx = {.thread = &k->thread, .when = result->when, .line = e->line};
+  machine.regs = regs;
+  again(self, true, watch_lanes, NULL, &machine);
+  again(self, false, watch_lanes, NULL, &ptx);
+  const int own = k->thread.lane;
+  for (int n = 0; n < machine.n; n++)
+    if (!ptx.found || !has_lane(&ptx, machine.value[n][own], own)) return MC_NOBODY;
+  for (int l = 0; l < PTX_LANES; l++)
+    for (int n = 0; n < machine.n && e->mask >> l & 1; n++)
+      if (!has_lane(&ptx, machine.value[n][l], l)) return l;
+  return MC_NOBODY;
 }

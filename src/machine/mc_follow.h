@@ -23,10 +23,12 @@ typedef struct McPiece {
   uint32_t value;
   uint64_t lanes, shifted;  // hashes; shifted: without what the system has of shared memory
   bool varies;              // among lanes
+  bool is_pred;
 } McPiece;
 
 // An instruction of the PTX.
 typedef struct McResult {
+  const char *name;
   int line, n, n_read;
   uint32_t mask;
   int64_t when;
@@ -69,7 +71,10 @@ typedef struct McEvent {
   PtxSpace space;
   bool valid;        // right, or a right value was made of it
   unsigned is_read;  // by any thread: a bit for each piece
-  int nth, times;    // among the events of its line that write or store
+  int nth,
+      times;    // among the events of its line that stand for those of the PTX; times -1: none does
+  bool is_sum;  // a float that its line of the PTX has, too
+  bool stands;  // for one instruction of the PTX, whatever its value
 } McEvent;
 
 typedef struct McFollowed {
@@ -78,6 +83,7 @@ typedef struct McFollowed {
   const int *line;
   const PtxInst *code;
   int n_code;
+  bool is_cut;     // the machine code was stopped before its end
   int *last;       // event by register
   uint32_t *held;  // value by register
   int n, capacity;
@@ -96,7 +102,13 @@ void mc_validate(McFollowed *t, const McKnown *known);
 // How often the thread came by a line that writes, and the nth time; *out NULL: not so often.
 int mc_times_at(const McKnown *known, int line, int nth, const McResult **out);
 bool mc_is_own(const McKnown *known, const McEvent *e, int piece);
+// Whether the PTX has a value for each that the event wrote: a wide load may stand for several.
+bool mc_is_told(const McKnown *known, const McEvent *e);
 bool mc_is_right(const McKnown *known, const McEvent *e, int piece);
+// Whether the PTX reads, in the event's place, what another event wrote: a number that is far
+// larger or a limit hides a wrong source from the result.
+typedef enum McReading { MC_READS_UNKNOWN, MC_READS_RIGHT, MC_READS_WRONG } McReading;
+McReading mc_reading(const McKnown *known, const McEvent *e, const McEvent *from, int piece);
 // Whether the PTX accesses this address in the event's line; true where that is not known.
 bool mc_is_place_right(const McKnown *known, const McEvent *e);
 // The address that the PTX accesses at that time of the line; false: not known.
@@ -104,4 +116,13 @@ bool mc_place(const McKnown *known, const McEvent *e, uint64_t *address);
 // Whether all lanes have what the same line of the PTX gave them when it came by as often: a value
 // that it can be told of.
 bool mc_is_exact(const McKnown *known, const McEvent *e);
+// A lane for which an event's values are not the PTX's, where they are for the thread that is
+// followed: a shuffle brought it the other lane's. MC_NOBODY: there is none, or it is not known.
+int mc_wrong_lane(const McKnown *known, const McEvent *e, McAgain *again, void *self);
 bool mc_comes_by(const McKnown *known, int line);
+
+// ---- mc_turn.c ----------------------------------------------------------------------------------
+
+// The first event of a thread that made a wrong predicate of its own; MC_NOBODY: none is known, or
+// the thread went by its stores and sums as often as in the PTX.
+int mc_wrong_turn(Arena *arena, const McFollowed *t, const McKnown *known);

@@ -91,6 +91,8 @@ static const char *read_suffixes(const char *at, McRead *out, bool *known) {
       out->shift = shift_of(word, n);
     else if (n == 3 && strncmp(word, "U32", n) == 0)
       out->is_narrow = true;
+    else if (n == 4 && strncmp(word, "SIGN", n) == 0)
+      out->is_sign = true;
     else if (!is_plain_suffix(word, n))
       *known = false;
     at = word + n;
@@ -255,6 +257,23 @@ static void widen_addresses(McLine *line) {
   }
 }
 
+// PLOP3.LUT P0, PT, R0.SIGN, R5.SIGN, R4.SIGN, 0x2, 0x0: registers in place of predicates are said
+// by a modifier of the whole, for rows to ask for.
+static const char *add_sign(McLine *line) {
+  int signs = 0, registers = 0;
+  for (int i = 0; i < line->n; i++) {
+    signs += line->operands[i].is_sign;
+    registers += line->operands[i].kind == MC_REGISTER;
+  }
+  if (!signs) return NULL;
+  if (signs != registers) return "signs beside whole registers are not understood";
+  if (line->n_words == MC_WORDS_MAX) return "it has too many modifiers";
+  line->words[line->n_words].text = "SIGN";
+  line->words[line->n_words].length = 4;
+  line->words[line->n_words++].word = mc_word_find("SIGN", 4);
+  return NULL;
+}
+
 const char *mc_read(Arena *arena, const char *text, McLine *out) {
   *out = (McLine){0};
   const char *at = read_guard(skip(text + (*text == '{')), out);
@@ -274,5 +293,5 @@ const char *mc_read(Arena *arena, const char *text, McLine *out) {
     at += *at == ',';
   }
   widen_addresses(out);
-  return NULL;
+  return add_sign(out);
 }

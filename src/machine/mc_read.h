@@ -30,6 +30,7 @@ typedef struct McRead {
   int uniform;                    // of an address; MC_NO_REGISTER
   bool uniform_is_wide, is_wide;  // .64
   bool is_narrow;                 // .U32
+  bool is_sign;                   // .SIGN: its upper bit as a predicate
   int scale;                      // of the register of an address: 4 of [R5.X4]
   int bank;
   int64_t value;

@@ -9,6 +9,7 @@ enum {
   SETTING_UP = 20000,  // lane instructions that a trial costs beside its own
   NEAR = 48,           // instructions in front of one or behind it that are tried
   GROUPS_MAX = 16,
+  FIRST = 2,  // of the hints: the instruction itself, and the other one that it may be
 };
 
 // Registers behind each other that belong together.
@@ -241,6 +242,28 @@ static void try_near(Search *s, int pc) {
   for (int at = pc - 1; at >= 0 && at >= pc - NEAR && !is_over(s); at--) try_result_for(s, at, pc);
 }
 
+static bool is_at(const Search *s, int pc) { return pc >= 0 && pc < s->module->n_code; }
+
+// Lost results, for the instructions that the way back names: into one of their sources, or read by
+// them.
+static void try_dead_for(Search *s, const int *hints, int n_hints) {
+  for (int pc = 0; pc < s->module->n_code; pc++)
+    for (int i = 0; i < n_hints && i < FIRST && s->flow.is_dead[pc] && !is_over(s); i++) {
+      Group g[GROUPS_MAX];
+      if (!is_at(s, hints[i]) || pc == hints[i]) continue;
+      try_result_for(s, pc, hints[i]);
+      const int n = groups_of(&s->patched.code[pc], true, g);
+      for (int k = 0; k < n; k++) try_source(s, hints[i], g[k].at);
+    }
+}
+
+// All registers of an instruction.
+static void try_whole(Search *s, int pc) {
+  if (!is_at(s, pc)) return;
+  try_results(s, pc);
+  try_sources(s, pc);
+}
+
 // ---- guards -------------------------------------------------------------------------------------
 
 static void try_guard(Search *s, int pc, int pred, bool is_not) {
@@ -347,6 +370,10 @@ McRepair mc_repair(Arena *arena, const PtxModule *module, McLeaves *leaves, void
   s.flow = mc_flow(arena, module->code, n);
   s.patched.code = ARENA_ARRAY(arena, PtxInst, n + 1);
   memcpy(s.patched.code, module->code, sizeof *module->code * (size_t)n);
+  try_dead_for(&s, hints, n_hints);
+  for (int i = 0; i < n_hints && i < FIRST && !is_over(&s); i++) try_whole(&s, hints[i]);
+  for (int i = FIRST; i < n_hints && !is_over(&s); i++)
+    if (is_at(&s, hints[i])) try_sources(&s, hints[i]);
   for (int pc = 0; pc < n && !is_over(&s); pc++)
     if (s.flow.is_dead[pc]) try_lost(&s, pc);
   for (int pc = 0; pc < n && !is_over(&s); pc++)
@@ -355,11 +382,9 @@ McRepair mc_repair(Arena *arena, const PtxModule *module, McLeaves *leaves, void
       try_near(&s, pc);
     }
   for (int i = 0; i < n_hints && !is_over(&s); i++)
-    if (hints[i] >= 0 && hints[i] < n) try_near(&s, hints[i]);
+    if (is_at(&s, hints[i])) try_near(&s, hints[i]);
   for (int i = 0; i < n_hints && !is_over(&s); i++)
-    if (hints[i] >= 0 && hints[i] < n) try_sources(&s, hints[i]);
-  for (int i = 0; i < n_hints && !is_over(&s); i++)
-    if (hints[i] >= 0 && hints[i] < n) try_old_sources(&s, hints[i]);
+    if (is_at(&s, hints[i])) try_old_sources(&s, hints[i]);
   try_guards(&s);
   sweep(&s, n_hints && hints[0] > 0 ? hints[0] : 0);
   if (s.out.found) s.out.or_pc = counterpart(&s);

@@ -77,6 +77,29 @@ void mc_run_fchk(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   mc_put_pred(w, i, 0, mask, bits);
 }
 
+static double wide_at(PtxWarp *w, const PtxInst *i, int n, uint32_t l) {
+  const McOperand *o = mc_operand(i, n);
+  const uint64_t high = mc_value(o, mc_row(w, i, n, 1)[l]);
+  return ptx_f64(high << 32 | (uint32_t)mc_row(w, i, n, 0)[l]);
+}
+
+// DSETP.MAX.AND P0, P1, a, b, PT: the larger one is a where P0 holds, else b; with P1 it is b made
+// a quiet NaN.
+void mc_run_dsetp_extreme(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  (void)m;
+  const bool smallest = mc_has(i->machine, MC_W_MIN);
+  uint32_t first = 0, neither = 0;
+  FOR_LANES(mask) {
+    const double a = wide_at(w, i, 2, l), b = wide_at(w, i, 3, l);
+    const bool equal = (signbit(a) != 0) == smallest;
+    const bool is_first = isnan(a) ? false : isnan(b) ? true : a == b ? equal : (a < b) == smallest;
+    first |= (uint32_t)is_first << l;
+    neither |= (uint32_t)(isnan(a) && isnan(b)) << l;
+  }
+  mc_put_pred(w, i, 0, mask, first);
+  mc_put_pred(w, i, 1, mask, neither);
+}
+
 static double upper(uint64_t bits) { return ptx_f64(bits << 32); }
 
 void mc_run_rcp64h(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {

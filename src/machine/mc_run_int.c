@@ -232,6 +232,18 @@ void mc_run_plop3(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   mc_put_pred(w, i, 1, mask, second);
 }
 
+// A saturated sum: the signs of both numbers and of their sum say whether it went too far.
+void mc_run_plop3_signs(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  (void)m;
+  uint32_t sign[3] = {0};
+  for (int k = 0; k < 3; k++)
+    FOR_LANES(mask) sign[k] |= mc_value(mc_operand(i, 2 + k), mc_row(w, i, 2 + k, 0)[l]) >> 31 << l;
+  for (int k = 0; k < 2; k++)
+    mc_put_pred(
+        w, i, k, mask,
+        by_table((uint32_t)mc_operand(i, 5 + k)->read->value & 0xff, sign[0], sign[1], sign[2]));
+}
+
 // SHF d, low, shift, high
 void mc_run_shf(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   (void)m;

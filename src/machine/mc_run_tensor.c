@@ -18,11 +18,17 @@ void mc_run_wait_groups(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t ma
     run_wgmma_wait(m, w, &wait, mask);
     return;
   }
-  if (mc_operand(i, 2)->present)
-    ptx_await_boards(m, w, mask, (unsigned)(i->machine->low >> LISTED_AT) & MC_BOARDS_ALL, none);
+  unsigned over = 0;  // scoreboards of which nothing is open any more
+  if (mc_operand(i, 2)->present) {
+    over = (unsigned)(i->machine->low >> LISTED_AT) & MC_BOARDS_ALL;
+    ptx_await_boards(m, w, mask, over, none);
+  }
   const unsigned number = (unsigned)(board[strcspn(board, "0123456789")] - '0');
   if (number < MC_BOARDS)
     ptx_await_boards(m, w, mask, 1u << number, ptx_lanes(m, w, &i->groups[1], 0));
+  if (number < MC_BOARDS && !ptx_lanes(m, w, &i->groups[1], 0)[__builtin_ctz(mask)])
+    over |= 1u << number;
+  if (over & w->reads_open) ptx_await_reads(m, w, over);
 }
 
 void mc_run_meet_group(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {

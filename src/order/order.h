@@ -25,6 +25,7 @@ typedef enum OrderFact {
   ORDER_SEEN,    // its accesses have come before
   ORDER_FENCED,  // a proxy fence has made them known to the async proxy
   ORDER_PASSED,  // its waits are over
+  ORDER_READ,    // its reads have their values: machine code has waited for them
   ORDER_BEFORE,  // its accesses to tensor memory stand behind a fence that one has been told of
   ORDER_AFTER,   // … and the clock's owner has passed a fence since; never passed on
   ORDER_FACTS

@@ -116,8 +116,8 @@ static Run run(const Given *given) {
 static const char *said(const Run *r) {
   const PtxFinding *f = r->finding;
   return !f ? "no finding"
-            : arena_printf(arena, "%s at 0x%x: %s", ptx_finding_names[f->kind], f->pc * INST_BYTES,
-                           f->text ? f->text : "");
+            : arena_printf(arena, "%s at 0x%x, after 0x%x: %s", ptx_finding_names[f->kind],
+                           f->pc * INST_BYTES, f->other_pc * INST_BYTES, f->text ? f->text : "");
 }
 
 // ---- waits for copies out -----------------------------------------------------------------------
@@ -314,6 +314,46 @@ START_TEST(a_box_has_one_history_whatever_was_there) {
 }
 END_TEST
 
+// Two warps read the place of the box before it is fetched; the barrier tells of loads that have
+// their values, where the warp has waited for their scoreboards in front of it.
+#define READ_FIRST(loads, barrier) \
+  BEGIN loads barrier MAP_AND_PLACE                                                            \
+      "UMOV UR13, 0x800;" CORNER(14, 15, 16, 17, 18) "@P0 UTMALDG.2D [UR12], [UR10];MOV R9, "  \
+      "RZ;SYNCS.PHASECHK.TRANS64.TRYWAIT P1, [UR6], R9;@!P1 BRA `(.L_x_0){<1};EXIT;"
+
+static const struct {
+  const char *code;
+  int kind;  // of the finding; -1: none
+} reads[] = {
+    {READ_FIRST("LDS R5, [0x1000]{b0};", "BAR.SYNC 0x0;"), PTX_FINDING_MISSING_FENCE},
+    {READ_FIRST("LDS R5, [0x1000]{b0};", "BAR.SYNC 0x0{w1};"), -1},
+    {READ_FIRST("LDS R5, [0x1000]{b0};IADD3 R5, R5, R5, RZ{w1};", "BAR.SYNC 0x0;"), -1},
+    {READ_FIRST("LDS R5, [0x1000]{b0};NOP{w2};", "BAR.SYNC 0x0;"), PTX_FINDING_MISSING_FENCE},
+    // Too late: the barrier has told of it before.
+    {READ_FIRST("LDS R5, [0x1000]{b0};", "BAR.SYNC 0x0;NOP{w1};"), PTX_FINDING_MISSING_FENCE},
+    // One of two loads, both, and a load whose scoreboard nobody names.
+    {READ_FIRST("LDS R5, [0x1000]{b0};LDS R8, [0x1004]{b1};", "BAR.SYNC 0x0{w1};"),
+     PTX_FINDING_MISSING_FENCE},
+    {READ_FIRST("LDS R5, [0x1000]{b0};LDS R8, [0x1004]{b1};", "BAR.SYNC 0x0{w3};"), -1},
+    {READ_FIRST("LDS R5, [0x1000];", "BAR.SYNC 0x0{w?};"), PTX_FINDING_MISSING_FENCE},
+    // A store is not over by a wait.
+    {READ_FIRST("LDS R5, [0x1000]{b0};BAR.SYNC 0x0{w1};@P0 STS [0x1000], R5;", "BAR.SYNC 0x0;"),
+     PTX_FINDING_MISSING_FENCE},
+};
+enum { READS_FIRST = sizeof reads / sizeof *reads };
+
+START_TEST(a_load_that_was_waited_for_needs_no_fence) {
+  const Run r = run(&(Given){.code = reads[_i].code,
+                             .blocks = 1,
+                             .threads = 2 * THREADS,
+                             .tensor = "shape=16x64,box=8x1,type=u32"});
+  if (reads[_i].kind < 0)
+    ck_assert_msg(r.outcome == PTX_DONE && !r.finding, "%s", said(&r));
+  else
+    ck_assert_msg(r.finding && r.finding->kind == (PtxFindingKind)reads[_i].kind, "%s", said(&r));
+}
+END_TEST
+
 #define PUT                                                                               \
   "S2R R2, SR_TID.X;IMAD.SHL R3, R2, 0x4, RZ;STS [R3+0x1000], R2;FENCE.VIEW.ASYNC.S;NOP;" \
   "ISETP.EQ.AND P0, PT, R2, RZ, PT;" MAP_AND_PLACE CORNER(13, 14, 15, 16, 17) "WARPSYNC.ALL;"
@@ -439,6 +479,7 @@ Suite *suite_machine_async(void) {
   tcase_add_test(tcase, other_bytes_are_no_map);
   tcase_add_loop_test(tcase, a_box_comes_by_its_map_to_the_blocks_of_its_mask, 0, BOXES);
   tcase_add_test(tcase, a_box_has_one_history_whatever_was_there);
+  tcase_add_loop_test(tcase, a_load_that_was_waited_for_needs_no_fence, 0, READS_FIRST);
   tcase_add_loop_test(tcase, a_box_goes_by_its_map, 0, PUTS);
   tcase_add_loop_test(tcase, a_product_that_is_over_was_asked_for_by_four_warps, 0, PRODUCTS);
   tcase_add_loop_test(tcase, mbarriers_are_told_as_the_code_says, 0, SIGNALS);

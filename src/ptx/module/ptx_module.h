@@ -73,6 +73,9 @@ typedef struct PtxInst {
   // Machine code: scoreboards with groups of copies, a bit each. A commit's group releases
   // `boards`; any instruction waits for `awaits` before it does anything.
   uint8_t boards, awaits;
+  // The scoreboard that a load's result releases, the bit behind all where it names none, and all
+  // that any instruction waits for: where a kernel has copies that may come where loads read.
+  uint8_t gives, waits;
   const struct PtxMma *mma;  // of an mma
   const struct PtxWgmma *wgmma;
   const struct McStep *machine;  // of machine code: its operands (machine/mc_code.h)

@@ -158,6 +158,7 @@ static void step(PtxMachine *m, PtxWarp *w) {
   const PtxInst *i = &m->module->code[w->pc];
   if (w->control) end_control(w);
   if (i->awaits) ptx_await_boards(m, w, w->mask, i->awaits, none_left);
+  if (i->waits & w->reads_open) ptx_await_reads(m, w, i->waits);
   uint32_t mask = w->mask;
   if (i->guard != PTX_PRED_TRUE)
     mask &= i->guard_not ? ~w->frame_preds[i->guard] : w->frame_preds[i->guard];
@@ -230,6 +231,8 @@ static void start_warp(PtxMachine *m, PtxWarp *w) {
   for (int l = 0; l < PTX_LANES; l++) w->last_sent[l].pc = -1;
   w->fences = w->met = 0;
   memset(w->fenced_alone, 0, sizeof w->fenced_alone);
+  memset(w->reading, 0, sizeof w->reading);
+  w->reads_open = 0;
   w->flies = false;
   memset(w->flight, 0, sizeof *w->flight * (size_t)w->cap_regs);
   w->clock[w->index] = 1;

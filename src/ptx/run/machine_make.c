@@ -285,7 +285,9 @@ static bool make_parts(PtxMachine *m, Diags *diags) {
   m->has_tmem = ptx_has_tmem(module);
   const int parties = (m->has_tmem ? 2 : 1) * m->n_warps;
   m->order = order_new(arena, parties, parties + PTX_MBARRIERS_MAX * m->n_blocks,
-                       m->has_tmem ? ORDER_FACTS : ORDER_FENCED + 1);
+                       m->has_tmem       ? ORDER_FACTS
+                       : module->machine ? ORDER_READ + 1
+                                         : ORDER_FENCED + 1);
   if (m->has_tmem) m->moves = order_piece(m->order, sizeof *m->moves * (size_t)m->n_warps);
   if (!make_memory(m, diags)) return false;
   for (int pc = 0; pc < module->n_code; pc++)

@@ -19,8 +19,9 @@
 //
 // Bulk copies and wgmma go through the async proxy. Before they touch a byte that a thread wrote, a
 // thread that knows of the write must have fenced it (PTX ISA, 8.2 and 9.7.9.27). Before a copy
-// comes where a thread read, the read must be fenced as well (order_is_fenced()). Two accesses
-// through the async proxy itself need no fence.
+// comes where a thread read, the read must be fenced as well (order_is_fenced()), or its value must
+// have come before the copy's thread was told: machine code says so by its scoreboards. Two
+// accesses through the async proxy itself need no fence.
 //
 //   warp 0 writes in its tick 3 and arrives at a barrier, which learns of all in front of tick 4;
 //   warp 1 leaves the barrier with clock[0] = 4: ordered. A write in tick 4 would not be.
@@ -164,6 +165,38 @@ void ptx_fence_async(PtxMachine *m, PtxWarp *w, uint32_t lanes) {
   FOR_LANES(lanes) w->fenced_alone[l] = now;
 }
 
+static bool is_read(const PtxTouch *t) {
+  return t->kind == PTX_READS || t->kind == PTX_ATOMIC_READS;
+}
+
+// A load of machine code from now on has a value to come.
+static void begin_read(const PtxMachine *m, PtxWarp *w) {
+  const unsigned gives = m->module->code[w->pc].gives;
+  if (!gives) return;
+  const int board = __builtin_ctz(gives);
+  if (!w->reading[board]) w->reading[board] = w->clock[w->index];
+  w->reads_open |= (uint8_t)(1u << board);
+}
+
+// Loads that are still open, and all behind the first of them, may get what comes later.
+void ptx_await_reads(PtxMachine *m, PtxWarp *w, unsigned boards) {
+  uint32_t until = ++w->clock[w->index];
+  w->reads_open &= (uint8_t)~boards;
+  for (int b = 0; b <= PTX_BOARDS; b++) {
+    if (!(w->reads_open >> b & 1)) w->reading[b] = 0;
+    if (w->reading[b] && w->reading[b] < until) until = w->reading[b];
+  }
+  uint32_t *own = &order_fact(m->order, w->clock, ORDER_READ)[w->index];
+  if (until > *own) *own = until;
+}
+
+// Whether a load had its value when the thread that copies was told of it: its scoreboard was
+// waited for in front of the arrival. Then nothing that comes later can reach it, fence or none.
+static bool has_read(const Toucher *by, const PtxTouch *t, uint32_t clock) {
+  return by->m->module->machine && is_read(t) &&
+         clock < order_known(by->m->order, by->w->clock, ORDER_READ, t->thread / PTX_LANES);
+}
+
 static bool is_by_threads(const PtxTouch *t) {
   return t->kind == PTX_WRITES || t->kind == PTX_READS || t->kind == PTX_ATOMIC ||
          t->kind == PTX_ATOMIC_READS || t->kind == PTX_COPIES;
@@ -196,12 +229,20 @@ static bool check(const Toucher *by, const PtxTouch *earlier, bool same_value) {
     return false;
   }
   if (!by->async || !is_by_threads(earlier) || is_fenced(by, earlier, clock)) return true;
+  if (has_read(by, earlier, clock)) return true;
   tell(by, PTX_FINDING_MISSING_FENCE, earlier);
   return false;
 }
 
-static void note_read(PtxShadow *shadow, const PtxTouch *now) {
-  if (shadow->read.thread != now->thread || shadow->read.clock == 0)
+// In machine code the lanes of a warp are one reader: their loads have their values together.
+static bool is_same_reader(const Toucher *by, const PtxTouch *before) {
+  if (by->m->module->machine) return before->thread / PTX_LANES == by->now.thread / PTX_LANES;
+  return before->thread == by->now.thread;
+}
+
+static void note_read(const Toucher *by, PtxShadow *shadow) {
+  const PtxTouch *now = &by->now;
+  if (!is_same_reader(by, &shadow->read) || shadow->read.clock == 0)
     shadow->other_read = shadow->read;
   shadow->read = *now;
 }
@@ -223,7 +264,7 @@ static bool check_write(const Toucher *by, const PtxShadow *shadow, bool same_va
 static bool touch_byte(const Toucher *by, PtxShadow *shadow, bool same_value) {
   if (only_reads(by)) {
     const bool fine = check(by, &shadow->write, false);
-    note_read(shadow, &by->now);
+    note_read(by, shadow);
     return fine;
   }
   const bool fine = check_write(by, shadow, same_value);
@@ -378,6 +419,7 @@ void ptx_touch_bytes(PtxToucher *by, int64_t offset, int bytes, const unsigned c
 
 PtxToucher ptx_toucher(PtxMachine *m, PtxWarp *w, int lane, PtxTouchKind kind) {
   const int thread = ptx_thread(w, lane);
+  if (m->module->machine && (kind == PTX_READS || kind == PTX_ATOMIC_READS)) begin_read(m, w);
   return (PtxToucher){.m = m,
                       .w = w,
                       .lane = lane,

@@ -128,6 +128,8 @@ typedef struct PtxGroups {
   uint8_t copy_boards[PTX_LANES][ORDER_GROUPS_KEPT], send_boards[PTX_LANES][ORDER_GROUPS_KEPT];
 } PtxGroups;
 
+enum { PTX_BOARDS = 6 };  // scoreboards of a warp
+
 typedef struct PtxWarp {
   PtxBlock *block;
   int index, in_block;  // among the warps of the cluster, and of its block
@@ -164,6 +166,10 @@ typedef struct PtxWarp {
   uint32_t lane_epoch[PTX_LANES];
   uint32_t met;                      // its tick behind the last time that all its lanes met
   uint32_t fenced_alone[PTX_LANES];  // behind a lane's last fence for the async proxy
+  // Loads of machine code whose values nobody has waited for: by scoreboard, without one behind
+  // them, the tick of the first; 0: none.
+  uint32_t reading[PTX_BOARDS + 1];
+  uint8_t reads_open;  // a bit for each of them
   PtxGroups *groups;
   PtxSent last_sent[PTX_LANES];  // the last bulk copy to elsewhere
   // wgmma, and registers that tcgen05.ld brings.
@@ -371,6 +377,8 @@ static inline uint64_t ptx_f64_bits(double value) {
   memcpy(&bits, &value, sizeof bits);
   return bits;
 }
+// The loads that release these scoreboards have their values.
+void ptx_await_reads(PtxMachine *m, PtxWarp *w, unsigned boards);
 // Each lane waits until of its groups that release these scoreboards at most left[lane] are open.
 void ptx_await_boards(PtxMachine *m, PtxWarp *w, uint32_t mask, unsigned boards,
                       const uint64_t *left);

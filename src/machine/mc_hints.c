@@ -1,0 +1,19 @@
+// What the way back came by → the instructions that a proof tries, the likely ones first.
+#include "machine/mc_back.h"
+
+static void hint(int out[MC_HINTS_MAX], int *n, int pc) {
+  bool known = pc < 0;
+  for (int k = 0; k < *n && !known; k++) known = out[k] == pc;
+  if (!known) out[(*n)++] = pc;
+}
+
+int mc_back_hints(const McFault *fault, int out[MC_HINTS_MAX]) {
+  int n = 0;
+  if (!fault->found) return 0;
+  hint(out, &n, fault->pc);
+  hint(out, &n, fault->or_pc);
+  for (int i = 0; i < fault->n_beside; i++) hint(out, &n, fault->beside[i]);
+  hint(out, &n, fault->store_pc);
+  for (int i = fault->n_way - 1; i >= 0; i--) hint(out, &n, fault->way[i]);
+  return n;
+}

@@ -290,7 +290,7 @@ START_TEST(a_term_follows_what_it_is_made_of) {
 }
 END_TEST
 
-// Of 32 loads at most, of 2 and of an atom's A at least, as many as registers are left for.
+// As many loads wait together as registers are left for: 32 at most, 2 and an atom's A at least.
 START_TEST(as_many_loads_wait_together_as_have_registers) {
   static const struct {
     int registers, consumer, accumulators;

@@ -134,7 +134,7 @@ static Stmt **find_last(Stmt **list, OpKind kind) {
   return found;
 }
 
-// What is taken away or misread: one case in four in make test, one in two in CI, all in the long
+// Texts that lack or misread something: one in four in make test, one in two in CI, all in the long
 // one.
 enum { WRONG_ONE_IN = 4 };
 static bool is_its_turn(CpuProgram *cpu, int *n) {

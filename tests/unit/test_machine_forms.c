@@ -320,7 +320,7 @@ static const struct {
           "@P0 ELECT P1, UR6, P2;SEL R4, R10, RZ, P1;",
      lane_two_alone},
     {NINE "ISETP.GE.AND P2, PT, R0, 0x2, PT;@P0 ELECT P1, UR6, P2;MOV R4, UR6;", number_two},
-    // Of lanes 3 to 8 the first has the value that R2UR takes.
+    // R2UR takes the value of the first of lanes 3 to 8.
     {"ISETP.GE.AND P0, PT, R0, 0x3, PT;ISETP.LT.AND P0, PT, R0, 0x9, P0;"
      "ISETP.NE.AND P1, PT, R0, R0, PT;MOV R10, 0x1;@P0 R2UR P1, UR6, R0;SEL R4, R10, RZ, P1;",
      not_the_first},

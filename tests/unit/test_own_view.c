@@ -342,7 +342,7 @@ static void save(const char *path, const char *text) {
   fclose(file);
 }
 
-// What waits for a compiler leaves it the processor.
+// A wait for a compiler leaves it the processor.
 static void poll_and_pause(void) {
   views_poll(own_session);
   nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);

@@ -213,7 +213,7 @@ START_TEST(what_the_compiler_says_orders_better) {
     estimated += cross(families[i].estimated, families[i].n).mean;
     n++;
   }
-  // Of all of them 0.03 on average; of some alone it may be less.
+  // The families together gain 0.03 on average; some alone may gain less.
   const double better = (counted - estimated) / n, least = n == FAMILIES ? 0.03 : 0.005;
   ck_assert_msg(better > least, "%.3f, estimated %.3f", counted / n, estimated / n);
 }

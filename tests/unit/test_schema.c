@@ -212,7 +212,7 @@ START_TEST(documents_keep_to_their_schema) {
   int tried = 0, its = 0;
   for (int i = 0, n = read_lines(lines); i < n; i++) {
     if (!str_equal(lines[i].form, document->name)) continue;
-    // Of each document the first line, and of more in make test one in four.
+    // The first line of each document has its turn; of more lines make test takes one in four.
     if (stress_has_turn(its++, 4)) tried += validate(&lines[i], document);
   }
   ck_assert_msg(tried > 0, "tests/data/documents.tsv has no line of %s", document->name);

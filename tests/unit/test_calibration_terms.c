@@ -284,9 +284,33 @@ START_TEST(a_term_follows_what_it_is_made_of) {
   b.resources.n_consumers = 4;
   ck_assert_near(term(&b, CALIBRATION_ALONE), 5 * 7 * 4);
   b = by_hand();
+  for (b.traffic.slabs = 1; b.traffic.slabs > 0; b.traffic.slabs -= 0.5)  // a part of one is one
+    ck_assert_near(term(&b, CALIBRATION_COPY), 6 * 10);
+  b = by_hand();
   b.resources.spills_counted = true;
   const CalibrationBasis of_steps = by_hand();
   ck_assert_near(2 * term(&b, CALIBRATION_SPILL), term(&of_steps, CALIBRATION_SPILL));
+}
+END_TEST
+
+// A warp makes 640 / 20 / 4 = 8 products a slab, two in a turn of the inner loop: 20 turns of it in
+// 5 slabs, each of which is a turn of the outer one.
+START_TEST(code_says_what_a_warp_does) {
+  CalibrationBasis b = by_hand();
+  b.multiply_fma = 20;
+  b.code = (CompiledCode){
+      {.multiplies = 2, .instructions = 10, .spills = 3, .near_clocks = 30, .far_clocks = 50},
+      {.instructions = 7, .spills = 2, .near_clocks = 11, .far_clocks = 13}};
+  ck_assert_near(term(&b, CALIBRATION_ISSUE), (20 * 10 + 5 * 7) * 4 / 4. * 10);
+  ck_assert_near(term(&b, CALIBRATION_WARP), (20 * 30 + 5 * 11 + (33 + 35) / 4.) * 4);
+  // 200 loads of 250 are far: 300 clocks, and three times as many for a quarter, instead of 40.
+  const double far = 200 / 250. * (300 * 1.75 - 40) / (300 - 40),
+               fetched = 5 * 2.25 * 600 * 1.75 + 2 * 8 + 64000 / 95. / 64;
+  ck_assert_near(term(&b, CALIBRATION_FETCH), (fetched + (20 * 20 + 5 * 2) * far) * 4);
+  ck_assert(term(&b, CALIBRATION_STEP) == 0);
+  const double past_l1 = 1 - 113000. / 153600, in_dram = 1 - 120000. / 153600;
+  ck_assert_near(term(&b, CALIBRATION_SPILL),
+                 (20 * 3 + 5 * 2) * 4 * (1 - past_l1 + (past_l1 - in_dram) * 4 + in_dram * 8) * 10);
 }
 END_TEST
 
@@ -341,6 +365,7 @@ Suite *suite_calibration_terms(void) {
   tcase_add_test(cases, a_block_of_the_edge_takes_as_long_as_any);
   tcase_add_test(cases, each_term_is_what_is_reckoned);
   tcase_add_test(cases, a_term_follows_what_it_is_made_of);
+  tcase_add_test(cases, code_says_what_a_warp_does);
   tcase_add_test(cases, as_many_loads_wait_together_as_have_registers);
   tcase_add_test(cases, rounds_and_turns_are_whole);
   suite_add_tcase(suite, cases);

@@ -330,6 +330,11 @@ static const struct {
      second_byte},
     {"IMAD.SHL.U32 R5, R0, 0x100, RZ;MOV R10, 0x1;R2P.B1 PR, R5, 0x3;SEL R4, R10, RZ, P1;",
      bit_nine},
+    // Predicates that the mask leaves out stay, and so do those of other lanes.
+    {"ISETP.EQ.AND P2, PT, R0, R0, PT;MOV R10, 0x1;R2P PR, R0, 0x3;SEL R4, R10, RZ, P2;", one},
+    {"ISETP.EQ.AND P2, PT, R0, R0, PT;MOV R10, 0x1;ISETP.GE.AND P3, PT, R0, 0x5, PT;"
+     "@P3 R2P PR, RZ, 0x4;SEL R4, R10, RZ, P2;",
+     all_of_five},
 };
 enum { FORMS = sizeof forms / sizeof *forms };
 

@@ -160,6 +160,15 @@ START_TEST(a_block_of_the_edge_takes_as_long_as_any) {
 }
 END_TEST
 
+// Wavefronts of cp.async alone are those of copies: without it there are none.
+START_TEST(what_goes_through_registers_is_no_copy) {
+  static const char both[] = K16 ",STAGE=11,BK=2,LDMATRIX=1,BUFFER_COUNT=2,PIPELINE_STAGES=1";
+  ck_assert(calibration_basis(model_of(both)).copied == 0);
+  const char *copies = arena_printf(property_arena, "%s,ASYNC_COPY=1", both);
+  ck_assert(calibration_basis(model_of(copies)).copied > 0);
+}
+END_TEST
+
 // ---- every term by hand -------------------------------------------------------------------------
 
 // 95 blocks on 10 SMs of 1 GHz, so that a clock is a ns: 10 blocks for an SM, 3 resident, 4 turns.
@@ -363,6 +372,7 @@ Suite *suite_calibration_terms(void) {
   tcase_add_test(cases, a_warp_alone_waits_for_what_is_far);
   tcase_add_test(cases, a_loop_around_is_of_slabs_or_of_tiles);
   tcase_add_test(cases, a_block_of_the_edge_takes_as_long_as_any);
+  tcase_add_test(cases, what_goes_through_registers_is_no_copy);
   tcase_add_test(cases, each_term_is_what_is_reckoned);
   tcase_add_test(cases, a_term_follows_what_it_is_made_of);
   tcase_add_test(cases, code_says_what_a_warp_does);

@@ -201,7 +201,7 @@ START_TEST(every_atom_compiles_for_every_generation) {
   const char *problem = arena_printf(arena, "M=1000,N=600,K=208,TARGET=%s", archs[_i]);
   int n = 0;
   for (int i = 0; i < atom_count; i++) {
-    if (!is_tested(&atom_table[i]) || !stress_has_turn(i + _i, 15)) continue;
+    if (!is_tested(&atom_table[i]) || !stress_has_turn(i + _i, 5)) continue;
     const Model *models[] = {model_of(&atom_table[i], 0, problem), NULL};
     for (int way = 1 + (3 * i + 5 * _i) % (N_WAYS - 1); !models[1] && way < 2 * N_WAYS; way++)
       models[1] = model_of(&atom_table[i], way % N_WAYS, problem);

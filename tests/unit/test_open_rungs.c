@@ -235,8 +235,8 @@ static void check_wavefronts(const Opened *o) {
                 "%s: the model says %.1f wavefronts, opened it has %.0f", o->name, said, counted);
 }
 
-// The named rungs have tensor memory, filled by threads, in turn and by roles, or block scales: make
-// test takes one in four of them, from `first` on, CI one in two, the long CI all.
+// The named rungs have tensor memory, filled by threads, in turn and by roles, or block scales:
+// make test takes one in four of them, from `first` on, CI one in two, the long CI all.
 static bool is_asked_for(int rung, int one_in, int first) {
   static const char *const named[] = {
       "blackwell_tile", "blackwell_pair",     "blackwell_roles",     "scaled_words",

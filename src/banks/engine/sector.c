@@ -80,8 +80,9 @@ const BankOp *sectors_load(int bytes) {
   return &OPS[i];
 }
 
-// Distinct multiples of `unit` below the addresses; `seen` gets them in the order of lanes. Most ask
-// for what the lane before them asked for, or for more than all before: those need no comparison.
+// Distinct multiples of `unit` below the addresses; `seen` gets them in the order of lanes. Most
+// ask for what the lane before them asked for, or for more than all before: those need no
+// comparison.
 static int distinct(const BankOp *op, const int64_t addr[BANK_LANES], int unit,
                     int64_t seen[BANK_LANES]) {
   int n = 0;

@@ -47,8 +47,9 @@ TEST_LIBS     = $(call pkg,--libs,check,-lcheck -lsubunit -lrt) $(call pkg,--lib
 # The null checks that UBSan adds make gcc believe that formats may be NULL.
 SANITIZE_WARNINGS = -Wno-unknown-warning-option -Wno-format-truncation -Wno-format-overflow
 # What ASan asks of every access, UBSan need not ask of every pointer: a third of the time. The fuzz
-# targets are built with all of it. make test leaves the two interpreters unguarded (HOT below), which
-# run billions of lane operations: half of the time that is left; make sanitized guards them, too.
+# targets are built with all of it. make test leaves the two interpreters and the clock unguarded (HOT
+# below), which run billions of lane operations: half of the time that is left; make sanitized guards
+# them, too.
 # A program that is not moved about in memory, with the sanitizers in it where gcc can, starts in two
 # thirds of the time: the tests start it some thousand times.
 SANITIZE  = -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer \
@@ -153,8 +154,8 @@ $(eval $(call configuration,whole,CC,WHOLE_FLAGS))
 $(eval $(call configuration,tsan,CC,TSAN_FLAGS))
 $(eval $(call configuration,fuzz,FUZZ_CC,FUZZFLAGS))
 $(eval $(call configuration,$(ARCH),CROSS_CC,CROSS_FLAGS))
-# The interpreter, the machine that runs PTX, and the worker that makes up its times.
-HOT_SOURCES := $(wildcard src/order/*.c src/model/interp/*.c src/model/ops/*.c src/ptx/run/*.c src/ptx/tensor/*.c src/ptx/module/multiply.c src/ptx/record/*.c) \
+# The interpreter, the machine that runs PTX, the clock that plays machine code, and the worker that makes up its times.
+HOT_SOURCES := $(wildcard src/order/*.c src/clock/*.c src/sass/sass_run*.c $(addprefix src/banks/engine/,bank.c bank_copy.c sector.c) src/model/interp/*.c src/model/ops/*.c src/ptx/run/*.c src/ptx/tensor/*.c src/ptx/module/multiply.c src/ptx/record/*.c) \
                src/model/words/dtype.c src/model/words/formats.c src/model/words/fragment.c \
                src/model/ir/expr.c src/model/ir/expr_eval.c src/model/ir/warp_walk.c src/model/ir/lanes.c src/kernels/worker/worker_fake.c
 # What a test runs once is compiled in half of the time: commands, tools, devices, screens.

@@ -243,7 +243,7 @@ static Counts run_apart(int at_once) {
       end_all();
       break;
     }
-    nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+    nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
   }
   return total;
 }

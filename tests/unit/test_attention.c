@@ -107,7 +107,7 @@ static void check_computes(const Program *program, const char *what) {
 START_TEST(every_pass_leaves_it_exact) {
   const Model *model = model_of(states[_i]);
   for (int i = 0; i < model->pipeline.n_stages; i++) {
-    if (i < model->pipeline.n_stages - 1 && !stress_has_turn(i + _i, 5)) continue;
+    if (i < model->pipeline.n_stages - 1 && !stress_has_turn(i + _i, 15)) continue;
     const Pass *pass = model->pipeline.stage[i].pass;
     check_computes(model->pipeline.stage[i].program,
                    arena_printf(arena, "%s after %s", states[_i], pass ? pass->name : "nothing"));
@@ -120,7 +120,7 @@ START_TEST(its_text_compiles) {
   static const char *const targets[] = {"sm_80", "sm_90a", "sm_120"};
   const bool has_own = strstr(states[_i], "TARGET=");
   for (int t = 0; t < (has_own ? 1 : 3); t++) {
-    if (!has_own && !stress_has_turn(t + _i, 4)) continue;
+    if (!has_own && !stress_has_turn(t + _i, 12)) continue;
     const char *target = has_own ? "" : arena_printf(arena, ",TARGET=%s", targets[t]);
     const Model *model = model_of(arena_printf(arena, "%s%s", states[_i], target));
     const CompileResult *result =
@@ -166,7 +166,7 @@ END_TEST
 START_TEST(its_texts_compute) {
   CpuProgram cpu = cpu_program_new(arena);
   for (int s = 0; s < N_STATES; s++) {
-    if (!stress_has_turn(s, 4)) continue;
+    if (!stress_has_turn(s, 12)) continue;
     const Model *model = model_of(states[s]);
     for (int i = 1; i < model->pipeline.n_stages; i++) {
       const Program *program = model->pipeline.stage[i].program;
@@ -176,7 +176,7 @@ START_TEST(its_texts_compute) {
                       program);
     }
   }
-  ck_assert_int_gt(cpu.n_cases, stress_part(50, 5));
+  ck_assert_int_gt(cpu.n_cases, stress_part(50, 15));
   const char *said = "";
   bool skipped = false;
   ck_assert_msg(cpu_program_run(arena, &cpu, &said, &skipped), "%s", said);
@@ -643,14 +643,14 @@ Suite *suite_attention(void) {
   TCase *tc = tcase_create("attention");
   tcase_set_timeout(tc, 120);
   tcase_add_checked_fixture(tc, setup, teardown);
-  stress_add_turns(tc, every_pass_leaves_it_exact, N_STATES, 3);
-  stress_add_turns(tc, its_text_compiles, N_STATES, 3);
-  stress_add_turns(tc, random_schedules_compute, 4, 2);
-  stress_add_turns(tc, it_is_read_back, N_STATES, 4);
-  stress_add_turns(tc, breakages_are_found, N_BREAKAGES, 2);
-  stress_add_turns(tc, breakages_of_boxes_are_found, N_BOX_BREAKAGES, 2);
-  stress_add_turns(tc, breakages_of_tiles_are_found, N_TILE_BREAKAGES, 2);
-  stress_add_turns(tc, breakages_of_roles_are_found, N_ROLE_BREAKAGES, 2);
+  stress_add_turns(tc, every_pass_leaves_it_exact, N_STATES, 9);
+  stress_add_turns(tc, its_text_compiles, N_STATES, 9);
+  stress_add_turns(tc, random_schedules_compute, 4, 4);
+  stress_add_turns(tc, it_is_read_back, N_STATES, 12);
+  stress_add_turns(tc, breakages_are_found, N_BREAKAGES, 6);
+  stress_add_turns(tc, breakages_of_boxes_are_found, N_BOX_BREAKAGES, 6);
+  stress_add_turns(tc, breakages_of_tiles_are_found, N_TILE_BREAKAGES, 6);
+  stress_add_turns(tc, breakages_of_roles_are_found, N_ROLE_BREAKAGES, 6);
   tcase_add_loop_test(tc, one_warpgroup_needs_no_barrier, 0, 3);
   tcase_add_test(tc, a_warp_of_four_may_be_silent);
   tcase_add_test(tc, no_data_depends_on_turns);

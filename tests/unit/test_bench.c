@@ -583,10 +583,10 @@ Suite *suite_bench(void) {
   tcase_add_test(tests, test_reference_must_be_right);
   tcase_add_test(tests, test_options);
   tcase_add_test(tests, test_many_kernels);
-  stress_add_turns(tests, test_persistent_grid, 6, 2);
+  stress_add_turns(tests, test_persistent_grid, 6, 6);
   tcase_add_loop_test(tests, test_cancel, 0, 3);
   tcase_add_test(tests, test_refused_jobs);
-  stress_add_turns(tests, test_every_call_fails, 2, 2);
+  stress_add_turns(tests, test_every_call_fails, 2, 6);
   tcase_add_test(tests, test_json_round_trip);
   tcase_add_test(tests, test_compile_json);
   tcase_add_test(tests, test_percentiles);
@@ -600,7 +600,7 @@ Suite *suite_bench(void) {
   tcase_add_test(tests, test_bounds);
   tcase_add_loop_test(tests, test_bound_fits_f32, 0, 9);
   tcase_add_test(tests, test_throttle_words);
-  stress_add_turns(tests, test_selftest_texts_compile, SELFTEST_CRASH + 1, 3);
+  stress_add_turns(tests, test_selftest_texts_compile, SELFTEST_CRASH + 1, 9);
   suite_add_tcase(suite, tests);
   return suite;
 }

@@ -279,7 +279,7 @@ START_TEST(rows_that_ask_for_a_run_come_later) {
   ck_assert_int_eq(waiting(said), 4);
   ck_assert(published_is_under_way(session));
   check_waiting_rows(said);
-  while (!published_poll(session)) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+  while (!published_poll(session)) nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
   ck_assert(!published_is_under_way(session) && !published_poll(session));
   ck_assert_int_eq(waiting(said), 0);
 
@@ -367,7 +367,7 @@ Suite *suite_claims(void) {
   TCase *tcase = tcase_create("claims");
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_test(tcase, every_claim_is_computed);
-  stress_add_turns(tcase, claims_are_judged, COUNT(known), 3);
+  stress_add_turns(tcase, claims_are_judged, COUNT(known), 9);
   tcase_add_loop_test(tcase, a_wrong_file_is_told_with_its_place, 0, COUNT(wrong));
   tcase_add_test(tcase, a_figure_above_a_limit_does_not_agree);
   tcase_add_test(tcase, shipped_figures_above_a_limit_are_told);

@@ -216,8 +216,8 @@ END_TEST
 START_TEST(a_history_that_cannot_be_written_is_told_of_once) {
   const CliRun run = cli_shell(
       arena, arena_printf(arena,
-                          "trap '' XFSZ; ulimit -f 128; mkdir %s/full; XDG_STATE_HOME=%s/full %s "
-                          "tune 64,64,64 --limit 300 --seconds 20 %s",
+                          "trap '' XFSZ; ulimit -f 64; mkdir %s/full; XDG_STATE_HOME=%s/full %s "
+                          "tune 64,64,64 --limit 80 --seconds 20 %s",
                           cli_own_folder(arena), cli_own_folder(arena), getenv("GEMMVIEW"),
                           simulated("NVIDIA H200")));
   ck_assert_msg(run.status == 0, "%d: %s", run.status, run.err);

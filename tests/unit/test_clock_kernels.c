@@ -100,7 +100,8 @@ static int read_counted(Counted rows[ROWS_MAX]) {
 typedef struct Played {
   double clocks, instructions;
   const char *reason;
-  bool spins;  // a wait that fails is tried again: how often only the GPU knows
+  bool spins;          // a wait that fails is tried again: how often only the GPU knows
+  bool same_compiler;  // as that of the kernels that were counted
 } Played;
 
 static const Model *model_of(const char *state) {
@@ -138,7 +139,8 @@ static bool play_state(const char *state, double ask_clocks, Played *out) {
       kernel_text_bytes(arena, kernel_texts_of(arena, result), emission->kernel[which].name);
   const KernelPlay play = kernel_play(arena, model, emission, which, bytes, said->stack_bytes);
   ck_assert_msg(!play.why_not, "%s: %s", state, play.why_not);
-  *out = (Played){.spins = waits_for_mbarriers(&play.code)};
+  *out = (Played){.spins = waits_for_mbarriers(&play.code),
+                  .same_compiler = str_equal(result->compiler, "NVRTC 13.0")};
   const ClockStay stay = kernel_play_run(arena, &play, &machine, &(PlayAsk){.cold = true});
   ck_assert_msg(!stay.gave_up, "%s", state);
   out->clocks = stay.turn.clocks;
@@ -231,7 +233,8 @@ START_TEST(the_costliest_reason_is_the_profilers) {
 END_TEST
 
 // The way of the warps through the code is the GPU's, to the last instruction, where no wait is
-// tried again.
+// tried again. Code of another compiler than that of CUDA 13.0, which made the kernels that were
+// counted, may have an instruction more in a loop: one of 128 slabs is 0.16 %.
 START_TEST(instructions_are_as_many_as_were_counted) {
   static Counted rows[ROWS_MAX];
   const int n = read_counted(rows);
@@ -242,9 +245,9 @@ START_TEST(instructions_are_as_many_as_were_counted) {
     if (strstr(rows[i].state, ",TMA=1") || strstr(rows[i].state, "CAUSAL=1")) continue;
     if (!play_row(rows, i, &played)) return;
     if (played.spins) continue;
-    ck_assert_msg(fabs(played.instructions / rows[i].instructions - 1) < 1e-3,
-                  "%s: %.0f, counted %.0f", rows[i].state, played.instructions,
-                  rows[i].instructions);
+    ck_assert_msg(
+        fabs(played.instructions / rows[i].instructions - 1) < (played.same_compiler ? 1e-3 : 1e-2),
+        "%s: %.0f, counted %.0f", rows[i].state, played.instructions, rows[i].instructions);
     compared++;
   }
   ck_assert_int_ge(compared, 20);

@@ -165,7 +165,7 @@ START_TEST(every_atom_computes_the_product) {
         const Model *model = model_of(&atom_table[i], way, problems[p]);
         if (!model) continue;
         n_ways[way]++;
-        if (!stress_has_turn(i + way + p, 4)) continue;
+        if (!stress_has_turn(i + way + p, 12)) continue;
         const Emission *emission =
             emit_cuda(arena, model->program, &(EmitOptions){.no_prelude = true});
         cpu_program_add(&cpu, schedule_text(arena, &model->schedule), emission, model->program);

@@ -74,7 +74,7 @@ END_TEST
 // them.
 START_TEST(every_rung_compiles_without_local_memory) {
   for (int i = 0; has_nvrtc && i < cases.n; i++) {
-    if (!stress_has_turn(i, 45)) continue;
+    if (!stress_has_turn(i, 135)) continue;
     const Model *model = emit_case(&cases, i);
     const char *name = cases.rung[i].name;
     if (!model) continue;
@@ -107,7 +107,7 @@ START_TEST(guarded_texts_compile_for_every_generation) {
     const char *known = NULL;
     if (!nvrtc_supports(arena, archs[a], &known)) continue;
     for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) {
-      if (!stress_has_turn((int)(i + a), 3)) continue;
+      if (!stress_has_turn((int)(i + a), 9)) continue;
       const char *what =
           arena_printf(arena, "M=1000,N=600,K=203,TARGET=%s,%s", archs[a], states[i]);
       const Model *model = emit_state(&cases, what);

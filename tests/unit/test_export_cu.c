@@ -185,7 +185,9 @@ static const struct {
      "hopper/pingpong --break own_slabs",
      {"// C[256, 384]", "that_fit(matmul, 2, 384", "lists_for(3, n_blocks, 2)"}},
 };
+enum { N_WITNESSES = sizeof witnesses / sizeof *witnesses };
 
+// nvcc takes four seconds for each: in make test it has one, in CI two, in the long CI all.
 START_TEST(a_witness_is_exported_with_its_delays) {
   if (!cli_has_program()) return;
   const CliRun run =
@@ -193,7 +195,7 @@ START_TEST(a_witness_is_exported_with_its_delays) {
   ck_assert_msg(run.status == 0, "%s", run.err);
   for (int i = 0; i < 3; i++)
     ck_assert_msg(strstr(run.out, witnesses[_i].says[i]), "no \"%s\"", witnesses[_i].says[i]);
-  assert_compiles(witnesses[_i].name, run.out);
+  if (stress_has_turn(_i, N_WITNESSES)) assert_compiles(witnesses[_i].name, run.out);
 }
 END_TEST
 
@@ -544,8 +546,7 @@ Suite *suite_export_cu(void) {
   tcase_add_test(tests, exports_are_written_as_reviewed);
   tcase_add_test(tests, lines_keep_to_their_columns);
   tcase_add_loop_test(tests, nvcc_compiles_it, 0, N_EXPORTS);
-  tcase_add_loop_test(tests, a_witness_is_exported_with_its_delays, 0,
-                      sizeof witnesses / sizeof *witnesses);
+  tcase_add_loop_test(tests, a_witness_is_exported_with_its_delays, 0, N_WITNESSES);
   tcase_add_test(tests, a_sound_kernel_has_no_witness);
   tcase_add_test(tests, the_table_of_lists_is_the_workers);
   tcase_add_test(tests, maps_of_workspaces_come_behind_them);

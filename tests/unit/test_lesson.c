@@ -586,7 +586,7 @@ static uint64_t next_random(uint64_t *state) {
 START_TEST(mutants_of_files_are_read_or_refused) {
   EmbeddedList list = embed_list(arena, "lessons/");
   uint64_t state = 7 + (uint64_t)_i;
-  int n = stress_count(900, 20000), refused = 0;
+  int n = stress_count(stress_part(900, 3), 20000), refused = 0;
   Arena *scratch = arena_new("mutant");
   for (int i = 0; i < n; i++, arena_reset(scratch)) {
     const EmbeddedFile *file =

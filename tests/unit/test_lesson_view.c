@@ -158,7 +158,7 @@ START_TEST(the_picture_does_not_tell) {
   view_show(session, view_find("lesson"));
   for (int i = 0; i < tutor_of(session)->n_lessons; i++)
     for (int s = 0; s < tutor_of(session)->lesson[i]->n_steps; s++) {
-      if (!stress_has_turn(i + s, 3)) continue;
+      if (!stress_has_turn(i + s, 9)) continue;
       ck_assert(tutor_open_at(session, i, s + 1));
       ck_assert_msg(!tutor_of(session)->error, "%s", tutor_of(session)->error);
       AskKind kind = tutor_step(tutor_of(session))->ask.kind;
@@ -188,7 +188,7 @@ START_TEST(every_answer_is_shown_with_its_picture) {
   view_show(session, view_find("lesson"));
   for (int i = 0; i < tutor->n_lessons; i++)
     for (int s = 0; s < tutor->lesson[i]->n_steps; s++) {
-      if (!stress_has_turn(i + s + 1, 3)) continue;
+      if (!stress_has_turn(i + s + 1, 9)) continue;
       ck_assert(tutor_open_at(session, i, s + 1));
       const LessonStep *step = tutor_step(tutor);
       if (step->ask.kind == ASK_NOTHING) continue;
@@ -378,7 +378,7 @@ START_TEST(every_step_of_every_lesson_by_keys) {
   Session *session = open_session(&canvas, 24, 80);
   ck_assert(tutor_load(session, &diags));
   for (int i = 0; i < tutor_of(session)->n_lessons; i++) {
-    if (!stress_has_turn(i, 3)) continue;
+    if (!stress_has_turn(i, 9)) continue;
     ck_assert(tutor_open_at(session, i, 1));
     view_show(session, view_find("lesson"));
     int n = tutor_of(session)->run.lesson->n_steps;

@@ -102,6 +102,26 @@ VALUE(one, 1)
 VALUE(two, 2)
 VALUE(float_one, 0x3f800000)
 VALUE(least_of_three, lane < 13 ? lane - 10 : 3)
+VALUE(even, lane % 2 == 0)
+VALUE(replaced_if_even, lane % 2 ? lane : lane + 100)
+VALUE(if_a_multiple_of_4, lane % 4 == 0)
+VALUE(low_if_a_multiple_of_4, lane % 4 ? lane : lane + 100)
+VALUE(high_if_a_multiple_of_4, lane % 4 ? lane + 40 : lane + 200)
+VALUE(block_x, lane - lane + 32)
+VALUE(block_x_or_y, lane % 2 ? 8 : 32)
+VALUE(block_y_of_pair, lane - lane + 8)
+VALUE(below_five_of_even, lane < 5 ? (lane % 2 ? 0xau : 0x15u) : 9)
+VALUE(five_alike, lane < 5 ? 0x1f : 9)
+VALUE(odd_below_five, lane < 5 ? 0xa : 9)
+VALUE(all_of_five, lane < 5)
+VALUE(sum_below_five, lane - lane + 10)
+VALUE(xor_below_five, lane - lane + 4)
+VALUE(and_below_five, lane - lane + 8)
+VALUE(lane_two_alone, lane == 2)
+VALUE(number_two, lane - lane + 2)
+VALUE(not_the_first, lane > 3 && lane < 9)
+VALUE(second_byte, (lane < 5 ? 0x100u : 0u) + (lane % 2 ? 0x200u : 0u) + 0x11223044)
+VALUE(bit_nine, lane >> 1 & 1)
 
 static const struct {
   const char *code;
@@ -258,6 +278,63 @@ static const struct {
     {"LDC R4, c[0x0][0x144];", one},
     {"MOV R4, 0x4;LDC.64 R4, c[0x0][R4+0x13c];MOV R4, R5;", one},
     {"LDC R4, c[0x0][0x150];", float_one},
+// Lanes exchange the word in their place of shared memory for lane + 100 if it is what they
+// expect: the lane in even lanes, and one more in odd ones. Whether it was, and what lies there.
+#define PLACE "IMAD.SHL.U32 R5, R0, 0x8, RZ;"
+#define EXPECT "LOP3.LUT R9, R0, 0x1, RZ, 0xc0, !PT;IADD3 R8, R0, R9, RZ;VIADD R10, R0, 0x64;"
+    {PLACE "STS [R5], R0;" EXPECT "ATOMS.CAST.SPIN R4, [R5], R8, R10;", even},
+    {PLACE "STS [R5], R0;" EXPECT "ATOMS.CAST.SPIN R6, [R5], R8, R10;LDS R4, [R5];",
+     replaced_if_even},
+// Both words of a pair have to be as expected: of lane + 40 in the second, in lanes 4 i.
+#define PAIR                                                          \
+  PLACE "VIADD R7, R0, 0x28;MOV R6, R0;STS.64 [R5], R6;" EXPECT       \
+        "VIADD R11, R0, 0xc8;"                                        \
+        "LOP3.LUT R12, R0, 0x2, RZ, 0xc0, !PT;IADD3 R9, R7, R12, RZ;" \
+        "ATOMS.CAST.SPIN.64 R14, [R5], R8, R10;LDS.64 R6, [R5];"
+    {PAIR "MOV R4, R14;", if_a_multiple_of_4},
+    {PAIR "MOV R4, R15;", none},
+    {PAIR "MOV R4, R6;", low_if_a_multiple_of_4},
+    {PAIR "MOV R4, R7;", high_if_a_multiple_of_4},
+    // A block has 32 x 8 threads: by number, by a lane's own register, by one of the warp, as a
+    // pair.
+    {"LDC R4, c[0x0][0x0];", block_x},
+    {"LOP3.LUT R5, R0, 0x1, RZ, 0xc0, !PT;IMAD.SHL.U32 R5, R5, 0x4, RZ;LDC R4, c[0x0][R5];",
+     block_x_or_y},
+    {"LDC.64 R4, c[0x0][0x0];MOV R4, R5;", block_y_of_pair},
+    {"LDC.U8 R4, c[0x0][0x0];", block_x},
+    {"LDC.U16 R4, c[0x0][0x0];", block_x},
+    {"LDC.S8 R4, c[0x0][0x0];", block_x},
+// Five lanes alone: the others keep what they had.
+#define FIVE "ISETP.LT.AND P0, PT, R0, 0x5, PT;LOP3.LUT P2, R5, R0, 0x1, RZ, 0xc0, !PT;"
+#define NINE FIVE "MOV R4, 0x9;MOV R10, 0x1;"
+    {NINE "@P0 MATCH.ANY R4, R5;", below_five_of_even},
+    {NINE "MOV R5, 0x3;@P0 MATCH.ALL PT, R4, R5;", five_alike},
+    {NINE "@P0 VOTE.ANY R4, PT, P2;", odd_below_five},
+    {NINE "ISETP.LT.AND P2, PT, R0, 0x7, PT;ISETP.NE.AND P1, PT, R0, R0, PT;"
+          "@P0 VOTE.ALL R6, P1, P2;SEL R4, R10, RZ, P1;",
+     all_of_five},
+    {NINE "@P0 REDUX.SUM UR6, R0;MOV R4, UR6;", sum_below_five},
+    {NINE "@P0 REDUX.XOR UR6, R0;MOV R4, UR6;", xor_below_five},
+    {NINE "LOP3.LUT R5, R0, 0x8, RZ, 0xfc, !PT;@P0 REDUX UR6, R5;MOV R4, UR6;", and_below_five},
+    {NINE "ISETP.GE.AND P2, PT, R0, 0x2, PT;ISETP.NE.AND P1, PT, R0, R0, PT;"
+          "@P0 ELECT P1, UR6, P2;SEL R4, R10, RZ, P1;",
+     lane_two_alone},
+    {NINE "ISETP.GE.AND P2, PT, R0, 0x2, PT;@P0 ELECT P1, UR6, P2;MOV R4, UR6;", number_two},
+    // R2UR takes the value of the first of lanes 3 to 8.
+    {"ISETP.GE.AND P0, PT, R0, 0x3, PT;ISETP.LT.AND P0, PT, R0, 0x9, P0;"
+     "ISETP.NE.AND P1, PT, R0, R0, PT;MOV R10, 0x1;@P0 R2UR P1, UR6, R0;SEL R4, R10, RZ, P1;",
+     not_the_first},
+    // Predicates 0 and 1 in byte 1, beside the other bits, and out of it.
+    {"ISETP.LT.AND P0, PT, R0, 0x5, PT;LOP3.LUT P1, RZ, R0, 0x1, RZ, 0xc0, !PT;"
+     "MOV R5, 0x11223344;P2R.B1 R4, PR, R5, 0x3;",
+     second_byte},
+    {"IMAD.SHL.U32 R5, R0, 0x100, RZ;MOV R10, 0x1;R2P.B1 PR, R5, 0x3;SEL R4, R10, RZ, P1;",
+     bit_nine},
+    // Predicates that the mask leaves out stay, and so do those of other lanes.
+    {"ISETP.EQ.AND P2, PT, R0, R0, PT;MOV R10, 0x1;R2P PR, R0, 0x3;SEL R4, R10, RZ, P2;", one},
+    {"ISETP.EQ.AND P2, PT, R0, R0, PT;MOV R10, 0x1;ISETP.GE.AND P3, PT, R0, 0x5, PT;"
+     "@P3 R2P PR, RZ, 0x4;SEL R4, R10, RZ, P2;",
+     all_of_five},
 };
 enum { FORMS = sizeof forms / sizeof *forms };
 

@@ -383,12 +383,12 @@ Suite *suite_mbarrier(void) {
   TCase *tc = tcase_create("mbarrier");
   tcase_add_checked_fixture(tc, property_setup, property_teardown);
   tcase_set_timeout(tc, 120);
-  stress_add_turns(tc, every_shape_computes_the_nest, N_SHAPES, 3);
+  stress_add_turns(tc, every_shape_computes_the_nest, N_SHAPES, 9);
   tcase_add_loop_test(tc, no_more_registers_are_taken_than_given_back, 0, 3);
-  stress_add_turns(tc, what_is_just_legal_computes_the_nest, N_BRINKS, 2);
+  stress_add_turns(tc, what_is_just_legal_computes_the_nest, N_BRINKS, 6);
   tcase_add_test(tc, boxes_are_what_a_tensor_map_can_say);
-  stress_add_turns(tc, every_fault_is_told, N_SHAPES, 4);
-  stress_add_turns(tc, a_lost_barrier_is_an_early_overwrite, N_SHAPES, 3);
+  stress_add_turns(tc, every_fault_is_told, N_SHAPES, 12);
+  stress_add_turns(tc, a_lost_barrier_is_an_early_overwrite, N_SHAPES, 9);
   tcase_add_loop_test(tc, faults_are_told_in_words, 0, N_SENTENCES);
   tcase_add_loop_test(tc, faults_of_stores_are_told_in_words, 0, N_STORES);
   tcase_add_test(tc, a_ring_that_is_not_gone_round_has_no_second_phase);

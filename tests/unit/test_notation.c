@@ -277,6 +277,9 @@ START_TEST(swizzled_shared_is_that_of_its_documentation) {
   const Layout *turned =
       parse_as(four, "#ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 4, order = [0, 1]}>");
   ck_assert_int_eq(at(turned, 0, 1), 5);
+  // An encoding that says nothing turns nothing: elements lie row by row.
+  const Layout *plain = parse_as(four, "#shared<{}>");
+  for (int i = 0; i < 16; i++) ck_assert_int_eq(at(plain, i / 4, i % 4), i);
 }
 END_TEST
 

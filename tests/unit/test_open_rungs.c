@@ -25,7 +25,7 @@ Suite *suite_open_rungs(void);
 
 enum {
   SAMPLE = 13
-};  // every thirteenth rung: of each family some; in make test every second one of these
+};  // every thirteenth rung: of each family some; in make test every fourth one of these
 
 static Arena *arena;
 static EmitCases cases;
@@ -235,19 +235,20 @@ static void check_wavefronts(const Opened *o) {
                 "%s: the model says %.1f wavefronts, opened it has %.0f", o->name, said, counted);
 }
 
-// Of tensor memory those that fetch by threads, in turn and by roles; of block-scaled ones some.
-static bool is_asked_for(int rung, int one_in) {
-  static const char *const always[] = {
+// The named rungs have tensor memory, filled by threads, in turn and by roles, or block scales:
+// make test takes one in four of them, from `first` on, CI one in two, the long CI all.
+static bool is_asked_for(int rung, int one_in, int first) {
+  static const char *const named[] = {
       "blackwell_tile", "blackwell_pair",     "blackwell_roles",     "scaled_words",
       "scaled_nvfp4",   "tensor_scaled_tile", "tensor_scaled_nvfp4", "tensor_scaled_pair"};
   if (stress_is_whole() || rung % (stress_is_on() ? SAMPLE : one_in * SAMPLE) == 2) return true;
-  for (size_t i = 0; i < sizeof always / sizeof *always && rung < cases.n; i++)
-    if (!strcmp(cases.rung[rung].name, always[i])) return true;
+  for (size_t i = 0; i < sizeof named / sizeof *named && rung < cases.n; i++)
+    if (!strcmp(cases.rung[rung].name, named[i]) && stress_has_turn((int)i + first, 4)) return true;
   return false;
 }
 
 START_TEST(test_a_rung_opened_is_what_the_model_says) {
-  const bool asked = is_asked_for(_i, 2);
+  const bool asked = is_asked_for(_i, 4, 0);
   const Model *model = has_nvrtc && asked && _i < cases.n ? small(_i) : NULL;
   if (!model) return;
   const Inputs in = inputs_of(model);
@@ -295,7 +296,7 @@ static void check_without(const Opened *o, const Inputs *in, int fence) {
 }
 
 START_TEST(test_a_rung_without_a_fence_is_told) {
-  const bool asked = is_asked_for(_i, 4);
+  const bool asked = is_asked_for(_i, 8, 1);
   const Model *model = has_nvrtc && asked && _i < cases.n ? small(_i) : NULL;
   if (!model) return;
   const Inputs in = inputs_of(model);

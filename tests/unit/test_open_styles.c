@@ -154,7 +154,7 @@ Suite *suite_open_styles(void) {
   TCase *tcase = tcase_create("styles");
   tcase_set_timeout(tcase, 60);
   tcase_add_checked_fixture(tcase, setup, teardown);
-  stress_add_turns(tcase, test_lines_are_as_counted, STYLES, 3);
+  stress_add_turns(tcase, test_lines_are_as_counted, STYLES, 9);
   suite_add_tcase(suite, tcase);
   return suite;
 }

@@ -212,9 +212,9 @@ Suite *suite_ops(void) {
   tcase_set_timeout(tc, 120);
   tcase_add_test(tc, every_operation_is_in_a_program);
   tcase_add_test(tc, every_attribute_is_one_of_its_row);
-  stress_add_turns(tc, its_program_computes, N_ROWS, 2);
-  stress_add_turns(tc, its_program_is_read_back, N_ROWS, 2);
-  stress_add_turns(tc, it_becomes_the_ptx_of_its_row, N_ROWS, 3);
+  stress_add_turns(tc, its_program_computes, N_ROWS, 6);
+  stress_add_turns(tc, its_program_is_read_back, N_ROWS, 6);
+  stress_add_turns(tc, it_becomes_the_ptx_of_its_row, N_ROWS, 9);
   suite_add_tcase(suite, tc);
   return suite;
 }

@@ -342,14 +342,18 @@ static void save(const char *path, const char *text) {
   fclose(file);
 }
 
+// A wait for a compiler leaves it the processor.
+static void poll_and_pause(void) {
+  views_poll(own_session);
+  nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+}
+
 // Milliseconds until the screen has other numbers; -1: not within ten seconds.
 static int64_t wait_for(int64_t wavefronts) {
   const int64_t begin = clock_ms();
-  const struct timespec pause = {0, 5000000};
   while (clock_ms() < begin + (int64_t)stress_wall(10000)) {
-    views_poll(own_session);
+    poll_and_pause();
     if (own_work(own_session)->opened->wavefronts == wavefronts) return clock_ms() - begin;
-    nanosleep(&pause, NULL);
   }
   return -1;
 }
@@ -375,8 +379,7 @@ START_TEST(test_a_save_moves_the_numbers) {
   // A broken text is told, and the numbers that were there stay.
   save(path, "not PTX\n");
   const int64_t until = clock_ms() + (int64_t)stress_wall(10000);
-  while (!*opened_run_error(own_work(own_session)->run) && clock_ms() < until)
-    views_poll(own_session);
+  while (!*opened_run_error(own_work(own_session)->run) && clock_ms() < until) poll_and_pause();
   drive_frame(own_session, own_canvas);
   ck_assert(own_shows("k.ptx:1:"));
   ck_assert(own_shows("wavefronts 1056 → 808"));
@@ -408,15 +411,16 @@ static void save_by_rename(const char *path, const char *text) {
 
 static void wait_for_error(void) {
   const int64_t until = clock_ms() + (int64_t)stress_wall(20000);
-  while (!*own_error(own_work(own_session)) && clock_ms() < until) views_poll(own_session);
+  while (!*own_error(own_work(own_session)) && clock_ms() < until) poll_and_pause();
   drive_frame(own_session, own_canvas);
 }
 
-// From a save to other numbers; the best of three. The sanitizers take their share of it, the
-// compiler takes most.
-static int64_t edit_to_screen(const char *path, const char *before, const char *after) {
+// From a save to other numbers: the first of three that is within the limit, or the best of them.
+// The sanitizers take their share of it, the compiler takes most.
+static int64_t edit_to_screen(const char *path, const char *before, const char *after,
+                              int64_t limit) {
   int64_t best = INT64_MAX;
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < 3 && best >= limit; i++) {
     save_by_rename(path, before);
     ck_assert_int_ge(wait_for(8 + 8 * 32), 0);
     save_by_rename(path, after);
@@ -439,8 +443,8 @@ START_TEST(test_nvrtc_within_a_second) {
   const char *wide = "#define PITCH 33\n" TRANSPOSE, *narrow = "#define PITCH 32\n" TRANSPOSE;
   save(path, narrow);
   open_moves(path);
-  const int64_t ms = edit_to_screen(path, narrow, wide);
-  ck_assert_msg(ms < (int64_t)stress_wall(1000), "%lld ms", (long long)ms);
+  const int64_t limit = (int64_t)stress_wall(1000), ms = edit_to_screen(path, narrow, wide, limit);
+  ck_assert_msg(ms < limit, "%lld ms", (long long)ms);
   save_by_rename(path, "#define PITCH 33\nmistake\n" TRANSPOSE);
   wait_for_error();
   ck_assert(own_shows("move.cu(2): error"));
@@ -460,8 +464,9 @@ START_TEST(test_a_header_is_watched) {
   save(path, "#include <stdint.h>\n#include \"pitch.h\"\n" TRANSPOSE);
   open_moves(path);
   ck_assert(strstr(own_session->prompt.message, "move.cu and pitch.h"));
-  const int64_t ms = edit_to_screen(header, "#define PITCH 32\n", "#define PITCH 33\n");
-  ck_assert_msg(ms < (int64_t)stress_wall(1500), "%lld ms", (long long)ms);
+  const int64_t limit = (int64_t)stress_wall(1500),
+                ms = edit_to_screen(header, "#define PITCH 32\n", "#define PITCH 33\n", limit);
+  ck_assert_msg(ms < limit, "%lld ms", (long long)ms);
   save_by_rename(header, "#define PITCH 33 +\n");
   wait_for_error();
   ck_assert(own_shows("error"));

@@ -93,7 +93,7 @@ static Schedule draw(uint64_t *state) {
 
 START_TEST(random_schedules_come_back) {
   uint64_t state = property_seed();
-  int n = stress_count(100, 1500);
+  int n = stress_count(stress_part(100, 3), 1500);
   for (int i = 0; i < n; i++) {
     Schedule schedule = draw(&state);
     every_stage_comes_back(&schedule);
@@ -134,7 +134,7 @@ static void same_broken(const Program *program, const Schedule *schedule, uint64
 
 START_TEST(what_comes_back_runs_alike) {
   uint64_t state = property_seed() + 1;
-  int n = stress_count(60, 600);
+  int n = stress_count(stress_part(60, 3), 600);
   for (int i = 0; i < n; i++) {
     Schedule schedule = draw(&state);
     const Model *model = model_build(arena(), &property_targets, &schedule);
@@ -183,13 +183,16 @@ static void use(const Program *program) {
 
 START_TEST(mutated_texts_are_read_or_refused) {
   uint64_t state = property_seed() + 2;
-  int n = stress_count(1500, 15000), n_read = 0;
-  Schedule schedule = draw(&state);
+  int n = stress_count(stress_part(1500, 3), 15000), n_read = 0;
+  const char *whole = NULL;
   for (int i = 0; i < n; i++) {
-    if (i % 20 == 0) schedule = draw(&state);
     arena_reset(property_arena);
-    const Model *model = model_build(arena(), &property_targets, &schedule);
-    char *text = program_text_full(arena(), model->program);
+    if (i % 20 == 0) {  // twenty mutants of each text
+      const Schedule schedule = draw(&state);
+      const Model *model = model_build(arena(), &property_targets, &schedule);
+      whole = arena_strdup(property_data, program_text_full(arena(), model->program));
+    }
+    char *text = arena_strdup(arena(), whole);
     mutate(text, &state);
     Diags diags = diags_new(arena());
     const Program *program = program_parse(arena(), text, strlen(text), "text", &diags);

@@ -143,7 +143,7 @@ START_TEST(every_rung_computes_the_nest) {
       if (ladder->rung[r].not_built || !property_is_new_kind(&kinds, &ladder->rung[r])) continue;
       arena_reset(property_arena);
       Schedule schedule = property_narrow(&ladder->rung[r].schedule);
-      if (!stress_has_turn(r + f, 4)) continue;
+      if (!stress_has_turn(r + f, 12)) continue;
       rungs++;
       if (!reshape(&schedule))
         refused++;
@@ -152,14 +152,14 @@ START_TEST(every_rung_computes_the_nest) {
     }
   }
   ck_assert(ok);
-  ck_assert_int_ge(rungs - refused, stress_part(30, 6));
+  ck_assert_int_ge(rungs - refused, stress_part(30, 18));
 }
 END_TEST
 
 START_TEST(random_schedules_compute_the_nest) {
   const RandomLimits limits = {.extent_max = 200, .fma_max = 400000};
   uint64_t state = property_seed() + 7;
-  int wanted = stress_count(30, 600), got = 0, roles = 0, tails = 0;
+  int wanted = stress_count(stress_part(30, 3), 600), got = 0, roles = 0, tails = 0;
   // As many as are wanted, and on until some have roles and one a split tail.
   while (got < wanted || ((roles < 3 || tails < 1) && got < 10 * wanted)) {
     arena_reset(property_arena);
@@ -379,20 +379,20 @@ Suite *suite_persistent(void) {
   TCase *tcase = tcase_create("persistent");
   tcase_set_timeout(tcase, 600);
   tcase_add_checked_fixture(tcase, property_setup, property_teardown);
-  stress_add_turns(tcase, every_shape_computes_the_nest_after_every_pass, N_SHAPES, 3);
-  stress_add_turns(tcase, any_grid_will_do, N_SHAPES, 4);
+  stress_add_turns(tcase, every_shape_computes_the_nest_after_every_pass, N_SHAPES, 9);
+  stress_add_turns(tcase, any_grid_will_do, N_SHAPES, 12);
   tcase_add_test(tcase, every_rung_computes_the_nest);
   tcase_add_test(tcase, random_schedules_compute_the_nest);
-  stress_add_turns(tcase, a_ring_that_restarts_is_found, N_SHAPES, 3);
+  stress_add_turns(tcase, a_ring_that_restarts_is_found, N_SHAPES, 9);
   tcase_add_test(tcase, parts_that_begin_at_0_are_found);
   tcase_add_test(tcase, a_lost_fence_of_the_next_tile_is_found);
   tcase_add_test(tcase, groups_are_those_of_blocks);
   tcase_add_test(tcase, the_curve_goes_through_every_tile);
   tcase_add_loop_test(tcase, a_large_problem_costs_no_more, 0, 2);
   tcase_add_test(tcase, a_long_problem_costs_no_more);
-  stress_add_turns(tcase, it_is_read_back_as_it_was_printed, N_SHAPES, 4);
+  stress_add_turns(tcase, it_is_read_back_as_it_was_printed, N_SHAPES, 12);
   tcase_add_test(tcase, the_largest_curve_is_read_back);
-  stress_add_turns(tcase, it_compiles_without_a_warning, N_SHAPES, 4);
+  stress_add_turns(tcase, it_compiles_without_a_warning, N_SHAPES, 12);
   tcase_add_loop_test(tcase, what_is_not_legal_says_why, 0, N_REFUSED);
   suite_add_tcase(suite, tcase);
   return suite;

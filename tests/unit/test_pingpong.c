@@ -76,7 +76,7 @@ START_TEST(every_shape_computes_the_nest_after_every_pass) {
     for (int s = pipeline->n_stages - 1; s > 0; s--) {
       if (s < pipeline->n_stages - 1 && slab_counts[i] != 4) break;
       if (!program_buffer(pipeline->stage[s].program, ROLE_ORDER)) break;
-      if (s < pipeline->n_stages - 1 && !stress_has_turn(s + _i, 5)) continue;
+      if (s < pipeline->n_stages - 1 && !stress_has_turn(s + _i, 15)) continue;
       ck_assert(property_computes(&schedule, pipeline->stage[s].pass->name,
                                   pipeline->stage[s].program, 2));
     }
@@ -281,12 +281,12 @@ Suite *suite_pingpong(void) {
   TCase *tcase = tcase_create("pingpong");
   tcase_set_timeout(tcase, 600);
   tcase_add_checked_fixture(tcase, property_setup, property_teardown);
-  stress_add_turns(tcase, every_shape_computes_the_nest_after_every_pass, N_SHAPES, 3);
-  stress_add_turns(tcase, any_grid_will_do, N_SHAPES, 4);
-  stress_add_turns(tcase, it_is_read_back_as_it_was_printed, N_SHAPES, 4);
-  stress_add_turns(tcase, it_is_compiled_as_it_is_meant, N_COMPILED, 3);
+  stress_add_turns(tcase, every_shape_computes_the_nest_after_every_pass, N_SHAPES, 9);
+  stress_add_turns(tcase, any_grid_will_do, N_SHAPES, 12);
+  stress_add_turns(tcase, it_is_read_back_as_it_was_printed, N_SHAPES, 12);
+  stress_add_turns(tcase, it_is_compiled_as_it_is_meant, N_COMPILED, 9);
   tcase_add_test(tcase, the_program_of_a_small_state);
-  stress_add_turns(tcase, faults_are_told, N_FAULTS, 2);
+  stress_add_turns(tcase, faults_are_told, N_FAULTS, 6);
   tcase_add_test(tcase, an_arrival_that_is_left_out_is_waited_for);
   tcase_add_test(tcase, two_tiles_of_whole_rounds_count_alike);
   tcase_add_test(tcase, one_writes_while_the_other_multiplies);

@@ -68,11 +68,14 @@ END_TEST
 // events among many, so a deadlock that it does not show may be found; not the other way round.
 static int ask_rung(const Ladder *ladder, const Rung *rung, int *which, int one_in) {
   int n = 0;
-  for (int id = 0; id < BREAK_COUNT; id++, arena_reset(property_arena)) {
+  const Model *whole = model_build(property_arena, &property_targets, &rung->schedule);
+  const bool has_roles = program_main(whole->program)->n_roles > 0;
+  arena_reset(property_arena);
+  for (int id = 0; has_roles && id < BREAK_COUNT; id++) {
+    if (!stress_has_dear_turn((*which)++, one_in, one_in)) continue;
+    arena_reset(property_arena);
     const Model *model = model_build(property_arena, &property_targets, &rung->schedule);
     const char *problem;
-    if (!program_main(model->program)->n_roles) return n;
-    if (!stress_has_dear_turn((*which)++, one_in, one_in)) continue;
     const Timeline *timeline =
         trial_timeline(property_arena, &property_targets, model, (BreakageId)id, &problem);
     if (!timeline) continue;

@@ -445,7 +445,7 @@ Suite *suite_pipeline_view(void) {
   tcase_add_test(tests, a_symptom_steps_through_its_breakages);
   tcase_add_test(tests, who_waits_for_ever_says_for_what);
   tcase_add_test(tests, the_checklist_follows_the_breakage);
-  stress_add_turns(tests, no_breakage_leaves_all_well, N_LISTS, 3);
+  stress_add_turns(tests, no_breakage_leaves_all_well, N_LISTS, 9);
   tcase_add_test(tests, every_breakage_is_shown);
   suite_add_tcase(suite, tests);
   return suite;

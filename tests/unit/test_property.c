@@ -150,7 +150,7 @@ START_TEST(every_pass_of_every_rung_computes_the_nest) {
       rungs++;
       bool last_alone = !property_is_new_kind(&kinds, &ladder->rung[r]) || stress_is_emulated() ||
                         is_of_rows(&ladder->rung[r].schedule);
-      if (stress_has_turn(rungs, 3))
+      if (stress_has_turn(rungs, 9))
         ok &= rung_computes(&ladder->rung[r].schedule, rungs, last_alone, &seen);
     }
   }
@@ -172,7 +172,7 @@ START_TEST(rungs_whose_sums_leave_by_tma_compute_the_nest) {
       const int64_t *v = ladder->rung[r].schedule.value;
       if (ladder->rung[r].not_built || !v[KNOB_ATOM_KIND] || !v[KNOB_TMA]) continue;
       if (v[KNOB_PROGRAM] == COMPUTES_ATTENTION) continue;  // its sums leave from registers
-      if (!stress_has_turn(r + f, 6)) continue;
+      if (!stress_has_turn(r + f, 18)) continue;
       bool last_alone = !property_is_new_kind(&kinds, &ladder->rung[r]);
       rungs++;
       for (int way = 0; way < 2; way++) {
@@ -191,7 +191,7 @@ START_TEST(rungs_whose_sums_leave_by_tma_compute_the_nest) {
     }
   }
   ck_assert(ok);
-  ck_assert_int_ge(rungs, 5);
+  ck_assert_int_ge(rungs, stress_part(30, 18));
 }
 END_TEST
 

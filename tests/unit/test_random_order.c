@@ -40,6 +40,7 @@ static int n_families;
 
 // Looks at one line's model; `scratch` has it.
 typedef void Look(Arena *scratch, const Model *model, double time_ns, const Said *said);
+static Look add_point;
 
 // The fields of a loop; `at` moves behind them.
 static CompiledLoop read_loop(const char *line, int *at) {
@@ -71,6 +72,9 @@ static void read_line(const char *line, const char *problem, Look *look) {
   arena_free(scratch);
 }
 
+// Two families of seven in make test, four in CI, all in the long one.
+static bool is_asked(int family) { return stress_has_turn(family, 4); }
+
 // Looks at one line of so many, in `make stress` at all; returns how many there are.
 static int read_lines(Look *look, int one_in) {
   static char line[LINE];
@@ -82,7 +86,8 @@ static int read_lines(Look *look, int one_in) {
   while (fgets(line, sizeof line, file)) {
     line[strcspn(line, "\n")] = 0;
     if (line[0] >= '0' && line[0] <= '9') {
-      if (n++ % one_in == 0 || stress_is_whole()) read_line(line, problem, look);
+      const bool looks = n++ % one_in == 0 || stress_is_whole();
+      if (looks && (look != add_point || is_asked(n_families - 1))) read_line(line, problem, look);
       continue;
     }
     problem = arena_strdup(arena, strchr(line, '\t') + 1);
@@ -182,6 +187,7 @@ START_TEST(it_orders_random_schedules_of_every_family) {
   const Calibration none = calibration_none();
   for (int i = 0; i < FAMILIES; i++) {
     const Family *family = &families[i];
+    if (!is_asked(i)) continue;
     const Crossed fitted = cross(family->counted, family->n);
     const double usual = order_of(&none, family->counted, family->n),
                  roofline = order_of_roofline(family);
@@ -200,11 +206,16 @@ END_TEST
 // Where registers decide how many blocks are resident, and the code how many loads are under way.
 START_TEST(what_the_compiler_says_orders_better) {
   double counted = 0, estimated = 0;
+  int n = 0;
   for (int i = 0; i < FAMILIES; i++) {
-    counted += cross(families[i].counted, families[i].n).mean / FAMILIES;
-    estimated += cross(families[i].estimated, families[i].n).mean / FAMILIES;
+    if (!is_asked(i)) continue;
+    counted += cross(families[i].counted, families[i].n).mean;
+    estimated += cross(families[i].estimated, families[i].n).mean;
+    n++;
   }
-  ck_assert_msg(counted > estimated + 0.03, "%.3f, estimated %.3f", counted, estimated);
+  // The families together gain 0.03 on average; some alone may gain less.
+  const double better = (counted - estimated) / n, least = n == FAMILIES ? 0.03 : 0.005;
+  ck_assert_msg(better > least, "%.3f, estimated %.3f", counted / n, estimated / n);
 }
 END_TEST
 
@@ -227,6 +238,7 @@ static double error_of(const CalibrationPoint *points, int n) {
 START_TEST(shipped_factors_are_off_by_as_much_as_they_say) {
   for (int i = 0; i < FAMILIES; i++) {
     const Family *family = &families[i];
+    if (!is_asked(i)) continue;
     const double said = calibration_shipped_error(family->family),
                  found = error_of(family->estimated, family->n);
     ck_assert_msg(found < 1.01 * said && found > 0.85 * said, "%s: %.3f, found %.3f",
@@ -268,13 +280,14 @@ static void compile_again(Arena *scratch, const Model *model, double time_ns, co
 
 START_TEST(the_compiler_says_what_is_recorded) {
   n_compiled = 0;
-  const int n_lines = read_lines(compile_again, 150);
+  const int n_lines = read_lines(compile_again, stress_is_on() ? 150 : 450);
   int n = 0;
   for (int i = 0; i < FAMILIES; i++) n += families[i].n_given;
   ck_assert_int_eq(n_lines, n);
   bool found;
   const char *compiler = nvrtc_describe(arena, &found);
-  if (found && str_starts(compiler, "NVRTC 13.0")) ck_assert_int_ge(n_compiled, 8);
+  if (found && str_starts(compiler, "NVRTC 13.0"))
+    ck_assert_int_ge(n_compiled, stress_is_on() ? 8 : 2);
 }
 END_TEST
 

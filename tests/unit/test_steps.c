@@ -631,7 +631,7 @@ Suite *suite_steps(void) {
   tcase_add_test(tc, the_articles_two_intensities);
   tcase_add_test(tc, the_articles_warp);
   tcase_add_test(tc, attention_has_steps_of_both_products);
-  stress_add_turns(tc, counts_of_every_strategy, sizeof counted / sizeof *counted, 2);
+  stress_add_turns(tc, counts_of_every_strategy, sizeof counted / sizeof *counted, 6);
   tcase_add_test(tc, fma_counts_values);
   tcase_add_test(tc, strategies_of_a_schedule);
   tcase_add_test(tc, a_strategy_that_does_not_fit_says_why);
@@ -640,8 +640,8 @@ Suite *suite_steps(void) {
   tcase_add_test(tc, the_rows_of_two_roles);
   tcase_add_test(tc, safe_load_points);
   tcase_add_test(tc, rows_add_up);
-  stress_add_turns(tc, every_order_computes_the_nest, N_TILES, 2);
-  stress_add_turns(tc, every_order_compiles, N_TILES, 3);
+  stress_add_turns(tc, every_order_computes_the_nest, N_TILES, 6);
+  stress_add_turns(tc, every_order_compiles, N_TILES, 9);
   tcase_add_test(tc, the_working_sets_of_article_002);
   tcase_add_test(tc, a_wave_fetches_the_panels_of_its_parts_of_k);
   tcase_add_test(tc, a_peak_is_that_of_the_type);

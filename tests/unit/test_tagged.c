@@ -276,10 +276,10 @@ Suite *suite_tagged(void) {
   tcase_set_timeout(tests, 120);
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_add_test(tests, test_the_list);
-  stress_add_turns(tests, test_every_case_holds, tagged_count(), 3);
-  stress_add_turns(tests, test_a_wrong_map_is_found, (int)(sizeof planted / sizeof *planted), 2);
+  stress_add_turns(tests, test_every_case_holds, tagged_count(), 9);
+  stress_add_turns(tests, test_a_wrong_map_is_found, (int)(sizeof planted / sizeof *planted), 6);
   tcase_add_test(tests, test_no_fault_hides);
-  stress_add_turns(tests, test_it_compiles_wherever_it_is, (int)(sizeof gpus / sizeof *gpus), 2);
+  stress_add_turns(tests, test_it_compiles_wherever_it_is, (int)(sizeof gpus / sizeof *gpus), 6);
   tcase_add_test(tests, test_a_failing_driver);
   suite_add_tcase(suite, tests);
   return suite;

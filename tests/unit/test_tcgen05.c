@@ -137,7 +137,7 @@ START_TEST(every_pass_of_it_computes) {
   Schedule schedule = property_read_state(states[_i]);
   const Model *model = property_built(&schedule);
   for (int i = 1; i < model->pipeline.n_stages; i++) {
-    if (i < model->pipeline.n_stages - 1 && !stress_has_turn(i + _i, 5)) continue;
+    if (i < model->pipeline.n_stages - 1 && !stress_has_turn(i + _i, 15)) continue;
     const char *after = model->pipeline.stage[i].pass->name;
     ck_assert_msg(property_computes(&schedule, after, model->pipeline.stage[i].program, 1), "%s",
                   states[_i]);
@@ -147,7 +147,7 @@ START_TEST(every_pass_of_it_computes) {
 END_TEST
 
 START_TEST(random_schedules_compute) {
-  const int n_legal = stress_part(20, 4);
+  const int n_legal = stress_part(20, 8);
   const RandomLimits limits = {.extent_max = 700, .fma_max = 5000000, .family = RANDOM_BLACKWELL};
   uint64_t state = property_seed();
   for (int i = 0; i < n_legal; i++) {
@@ -575,18 +575,18 @@ Suite *suite_tcgen05(void) {
   tcase_set_timeout(tc, 120);
   tcase_add_loop_test(tc, by_hand_they_compute, 0, N_PROGRAMS);
   tcase_add_loop_test(tc, they_are_read_back, 0, N_PROGRAMS);
-  stress_add_turns(tc, pieces_are_scaled, 7, 3);
-  stress_add_turns(tc, every_pass_of_it_computes, N_STATES, 4);
-  stress_add_turns(tc, every_breakage_is_told, N_BROKEN, 6);
+  stress_add_turns(tc, pieces_are_scaled, 7, 7);
+  stress_add_turns(tc, every_pass_of_it_computes, N_STATES, 12);
+  stress_add_turns(tc, every_breakage_is_told, N_BROKEN, 18);
   tcase_add_test(tc, roles_meet_at_four_mbarriers);
   tcase_add_test(tc, a_fence_is_a_rule_and_a_wait_is_a_cause);
   tcase_add_test(tc, columns_limit_the_blocks_of_an_sm);
-  stress_add_turns(tc, nothing_of_it_can_be_left_out, N_GONE, 3);
+  stress_add_turns(tc, nothing_of_it_can_be_left_out, N_GONE, 9);
   tcase_add_test(tc, random_schedules_compute);
-  stress_add_turns(tc, passes_compile, N_STATES, 4);
+  stress_add_turns(tc, passes_compile, N_STATES, 12);
   tcase_add_test(tc, a_read_of_what_is_loaded_waits_by_itself);
-  stress_add_turns(tc, every_fault_is_told, N_EDITS, 4);
-  stress_add_turns(tc, they_compile, N_PROGRAMS, 2);
+  stress_add_turns(tc, every_fault_is_told, N_EDITS, 12);
+  stress_add_turns(tc, they_compile, N_PROGRAMS, 4);
   tcase_add_loop_test(tc, instruction_descriptors_follow_the_tables, 0, N_TYPES);
   tcase_add_test(tc, tile_descriptors_follow_the_tables);
   suite_add_tcase(suite, tc);

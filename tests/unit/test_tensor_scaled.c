@@ -58,7 +58,7 @@ START_TEST(every_pass_computes) {
   for (int i = 0; i < model->pipeline.n_stages; i++) {
     const Pass *pass = model->pipeline.stage[i].pass;
     const Program *program = model->pipeline.stage[i].program;
-    if (i < model->pipeline.n_stages - 1 && !stress_has_turn(i + _i, 9)) continue;
+    if (i < model->pipeline.n_stages - 1 && !stress_has_turn(i + _i, 27)) continue;
     ck_assert_msg(property_computes(&schedule, pass ? pass->name : "nothing", program, 1), "%s",
                   states[_i]);
     property_read_back(program);
@@ -410,7 +410,7 @@ Suite *suite_tensor_scaled(void) {
   TCase *tc = tcase_create("tensor_scaled");
   tcase_add_checked_fixture(tc, property_setup, property_teardown);
   tcase_set_timeout(tc, 120);
-  stress_add_turns(tc, every_pass_computes, N_STATES, 4);
+  stress_add_turns(tc, every_pass_computes, N_STATES, 12);
   tcase_add_test(tc, factors_lie_in_tiles);
   tcase_add_test(tc, the_naive_nest_finds_the_same_places);
   tcase_add_loop_test(tc, a_products_factors_are_words, 0, 4);
@@ -420,9 +420,9 @@ Suite *suite_tensor_scaled(void) {
   tcase_add_test(tc, a_pair_shares_no_factors);
   tcase_add_loop_test(tc, what_cannot_be_is_refused, 0, N_REFUSED);
   tcase_add_test(tc, targets_without_it_say_who_has_it);
-  stress_add_turns(tc, every_breakage_is_told, N_BROKEN, 5);
-  stress_add_turns(tc, every_fault_is_told, N_EDITS, 4);
-  stress_add_turns(tc, it_is_written_as_the_isa_has_it, N_STATES, 3);
+  stress_add_turns(tc, every_breakage_is_told, N_BROKEN, 15);
+  stress_add_turns(tc, every_fault_is_told, N_EDITS, 12);
+  stress_add_turns(tc, it_is_written_as_the_isa_has_it, N_STATES, 9);
   tcase_add_test(tc, the_id_is_of_the_step);
   suite_add_tcase(suite, tc);
   return suite;

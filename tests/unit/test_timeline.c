@@ -203,7 +203,7 @@ static void compare(const char *name, const Schedule *schedule) {
   waits_are_behind(name, timeline);
 }
 
-// Each second kind of rung, in `make stress` all of them.
+// Each sixth kind of rung, in `make stress` all of them.
 START_TEST(sees_what_the_interpreter_sees) {
   EmbeddedList list = embed_list(property_data, "ladders/");
   int n_kinds = 0;
@@ -212,7 +212,7 @@ START_TEST(sees_what_the_interpreter_sees) {
     const Ladder *ladder = property_read_ladder(list.paths[f]);
     for (int r = 0; r < ladder->n_rungs; r++) {
       if (ladder->rung[r].not_built || !property_is_new_kind(&kinds, &ladder->rung[r])) continue;
-      if (!stress_has_turn(n_kinds++, 2)) continue;
+      if (!stress_has_turn(n_kinds++, 6)) continue;
       compare(ladder->rung[r].name, &ladder->rung[r].schedule);
       arena_reset(property_arena);
     }
@@ -392,11 +392,11 @@ static int draw_cuts(int n, const char *target, const RandomLimits *limits) {
 
 // Whatever is drawn ends, with nobody left waiting, and its turns say how long it takes.
 START_TEST(random_schedules_end) {
-  enum { DRAWN = 300, OF_TENSOR_MEMORY = 80 };
+  const int n = stress_part(300, 9), of_tensor_memory = stress_part(80, 9);
   const RandomLimits any = {.extent_max = 256, .fma_max = 1 << 24};
   const RandomLimits tensor = {.extent_max = 512, .fma_max = 1 << 24, .family = RANDOM_BLACKWELL};
-  ck_assert_int_gt(draw_cuts(DRAWN, "h200", &any), DRAWN / 3);
-  ck_assert_int_gt(draw_cuts(OF_TENSOR_MEMORY, "b200", &tensor), OF_TENSOR_MEMORY / 4);
+  ck_assert_int_gt(draw_cuts(n, "h200", &any), n / 3);
+  ck_assert_int_gt(draw_cuts(of_tensor_memory, "b200", &tensor), of_tensor_memory / 4);
 }
 END_TEST
 
@@ -411,8 +411,8 @@ Suite *suite_timeline(void) {
   tcase_add_loop_test(tests, a_warpgroup_multiplies_together, 0, N_GROUPS);
   tcase_add_test(tests, the_same_breakages_end_in_a_deadlock);
   tcase_add_test(tests, random_schedules_end);
-  stress_add_turns(tests, the_end_is_where_it_is_with_nothing_left_out, N_LONG, 2);
-  stress_add_turns(tests, lists_of_tiles_end_where_they_do_with_nothing_left_out, N_LISTS, 2);
+  stress_add_turns(tests, the_end_is_where_it_is_with_nothing_left_out, N_LONG, 6);
+  stress_add_turns(tests, lists_of_tiles_end_where_they_do_with_nothing_left_out, N_LISTS, 6);
   tcase_add_loop_test(tests, no_size_makes_it_slow, 0, N_LONG);
   suite_add_tcase(suite, tests);
   return suite;

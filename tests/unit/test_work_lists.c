@@ -334,11 +334,11 @@ Suite *suite_work_lists(void) {
   TCase *tcase = tcase_create("work_lists");
   tcase_set_timeout(tcase, 300);
   tcase_add_checked_fixture(tcase, property_setup, property_teardown);
-  stress_add_turns(tcase, every_map_of_sms_computes_the_nest, N_SHAPES, 3);
-  stress_add_turns(tcase, a_fault_of_the_claim_is_found, N_SHAPES, 3);
+  stress_add_turns(tcase, every_map_of_sms_computes_the_nest, N_SHAPES, 9);
+  stress_add_turns(tcase, a_fault_of_the_claim_is_found, N_SHAPES, 9);
   tcase_add_test(tcase, what_is_said_names_the_fault);
-  stress_add_turns(tcase, it_is_read_back_as_it_was_printed, N_SHAPES, 4);
-  stress_add_turns(tcase, it_compiles_without_a_warning, N_SHAPES, 4);
+  stress_add_turns(tcase, it_is_read_back_as_it_was_printed, N_SHAPES, 12);
+  stress_add_turns(tcase, it_compiles_without_a_warning, N_SHAPES, 12);
   tcase_add_loop_test(tcase, what_is_not_legal_says_why, 0, N_REFUSED);
   tcase_add_loop_test(tcase, neighbouring_lists_are_of_one_place, 0, 2);
   tcase_add_test(tcase, next_to_no_turn_is_lost);

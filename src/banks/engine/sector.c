@@ -80,14 +80,20 @@ const BankOp *sectors_load(int bytes) {
   return &OPS[i];
 }
 
-// Distinct multiples of `unit` below the addresses; `seen` gets them in the order of lanes, most of
-// which ask for what the lane before them asked for.
+// Distinct multiples of `unit` below the addresses; `seen` gets them in the order of lanes. Most
+// ask for what the lane before them asked for, or for more than all before: those need no
+// comparison.
 static int distinct(const BankOp *op, const int64_t addr[BANK_LANES], int unit,
                     int64_t seen[BANK_LANES]) {
   int n = 0;
+  int64_t most = -1;
   for (int lane = 0; lane < op->n_addresses; lane++) {
     if (addr[lane] < 0) continue;
     int64_t at = addr[lane] / unit;
+    if (at > most) {
+      seen[n++] = most = at;
+      continue;
+    }
     int i = n;
     while (i > 0 && seen[i - 1] != at) i--;
     if (i == 0) seen[n++] = at;

@@ -368,7 +368,7 @@ Engine *engine_new(Arena *arena, const ClockKernel *in) {
   e->n_warps = e->slots * in->warps;
   e->now = 1;
   e->slowest = -1;
-  e->weight = 1;
+  e->weight = e->tail = 1;
   e->due = ARENA_ARRAY(arena, EngineDue, ENGINE_DUE_MAX);
   e->wheel = ARENA_ARRAY(arena, int, ENGINE_WHEEL);
   e->landing = ARENA_ARRAY(arena, EngineLanding, ENGINE_LANDINGS);

@@ -117,6 +117,7 @@ typedef struct Engine {
   double far_free;      // when L2 has given what it was asked for
   double store_free;    // when L2 has taken what it was given
   double dram_free;     // when DRAM has given what it was asked for
+  double tail;          // times what L2 gives an SM, once others have no block any more
   double tma_free;      // when the unit that copies boxes is free
   EngineDue *due;
   int n_due, free_due, *wheel;

@@ -195,7 +195,7 @@ static double far_latency(const Engine *e, int pc, bool cold) {
 
 // Bytes in a clock between L2 and this SM: `all` while every SM asks as much, `most` at best.
 static double share_of_l2(const Engine *e, double all, double most) {
-  return e->in->alone > 1 ? fmin(most, all * e->in->alone) : all;
+  return fmin(most, all * fmax(1, e->in->alone) * e->tail);
 }
 
 // Bytes in a clock, `rate` where everybody asks for something else. What blocks in step ask for is
@@ -227,11 +227,14 @@ static double take_from_l2(Engine *e, const Asked *asked, double from, double by
   return fmax(e->far_free, given) + far_latency(e, asked->pc, asked->cold);
 }
 
-// The unit of TMA asks L2 for the part of a row that lies in a line at once.
-static double row_clocks(const ClockMachine *m, const ClockBox *box) {
+// The part of a row that lies in a line is asked of L2 at once, which answers all SMs in turn.
+static double row_clocks(const Engine *e, const ClockBox *box) {
   enum { SECTOR = 32, LINE = 128 };
-  if (box->bytes < box->rows * SECTOR) return box->rows * m->half_row_clocks;
-  return fmax(box->rows, box->bytes / LINE) * m->row_clocks;
+  const ClockMachine *m = e->machine;
+  const bool is_half = box->bytes < box->rows * SECTOR;
+  const double rows = is_half ? box->rows : fmax(box->rows, box->bytes / LINE),
+               each = is_half ? m->half_row_clocks : m->row_clocks;
+  return rows * fmax(1, each / e->tail);
 }
 
 static void copy_box(Engine *e, int warp, int pc, const SassEvent *event) {
@@ -239,10 +242,11 @@ static void copy_box(Engine *e, int warp, int pc, const SassEvent *event) {
   const ClockBox box = e->in->box ? e->in->box[pc] : (ClockBox){0, 0};
   if (e->tma_free < (double)e->now) e->tma_free = (double)e->now;
   const double from = e->tma_free;
-  e->tma_free += m->box_clocks + row_clocks(m, &box);
+  e->tma_free += m->box_clocks + row_clocks(e, &box);
   const Asked asked = {warp, pc, is_cold(e, pc)};
+  const double bytes = fmin(m->far_most_bytes, m->box_bytes * e->tail);
   const double there =
-      fmax(take_from_l2(e, &asked, from, box.bytes, m->box_bytes), e->tma_free + m->far_clocks) +
+      fmax(take_from_l2(e, &asked, from, box.bytes, bytes), e->tma_free + m->far_clocks) +
       latency(e, m->tma_clocks);
   const EngineLanding what = {(int64_t)there, warp / e->in->warps, event->address, box.bytes};
   if (e->n_landings < ENGINE_LANDINGS)

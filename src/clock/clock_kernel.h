@@ -28,10 +28,11 @@ typedef struct ClockBox {
 typedef struct ClockKernel {
   const ClockMachine *machine;
   const SassCode *code;
-  const double *wavefronts;  // of each instruction of the code that goes to shared memory
-  const double *lines;       // of 128 bytes that a warp's instruction asks L1 for
-  const double *far_bytes;   // that a warp's instruction moves between L1 and L2
-  const double *far_share;   // of its executions, that have to go there
+  const double *wavefronts;   // of each instruction of the code that goes to shared memory
+  const double *lines;        // of 128 bytes that a warp's instruction asks L1 for
+  const double *far_bytes;    // that a warp's instruction moves between L1 and L2
+  const double *far_share;    // of its executions, that have to go there
+  const double *first_share;  // of those, that no warp of the block went for before; NULL: all
   const double *cold_share;  // of its executions, that ask for what was never fetched; where `cold`
   const ClockBox *box;       // of each UTMALDG; NULL: there are none
   int warps;                 // of a block

@@ -276,6 +276,43 @@ static bool goes_far(Engine *e, int pc) {
   return true;
 }
 
+// What the load of a warp goes to L2 for: whether another warp of its block has asked in this turn,
+// and `back`, when that has come.
+static bool was_asked(Engine *e, int warp, int pc, double *back) {
+  const double first = e->in->first_share ? e->in->first_share[pc] : 1;
+  if (first >= 1 || !(first > 0)) return false;
+  const int n = e->in->code->n, asking = max_int(1, (int)ceil(first * e->in->warps - 1e-6));
+  EngineFetch *fetch = &e->fetch[warp / e->in->warps * n + pc];
+  const int turn = ++e->came[warp * n + pc];
+  *back = 0;
+  if (turn < fetch->turn) return true;
+  if (turn > fetch->turn) *fetch = (EngineFetch){.turn = turn};
+  *back = fetch->back;
+  return fetch->asked++ >= asking;
+}
+
+static void note_asked(Engine *e, int warp, int pc, double back) {
+  EngineFetch *fetch = &e->fetch[warp / e->in->warps * e->in->code->n + pc];
+  if (back > fetch->back) fetch->back = back;
+}
+
+// A load goes to L1, and to L2 where that has not what it asks for.
+static double load_far(Engine *e, int warp, int pc, double leaves) {
+  const ClockMachine *m = e->machine;
+  const bool local = engine_is_local(&e->in->code->inst[pc]);
+  const double near = leaves + latency(e, local ? m->local_clocks : m->near_clocks);
+  double back = 0;
+  if (!goes_far(e, pc)) return near;
+  if (was_asked(e, warp, pc, &back)) return fmax(near, back);
+  const double first =
+      e->in->first_share && e->in->first_share[pc] > 0 ? e->in->first_share[pc] : 1;
+  const Asked asked = {warp, pc, is_cold(e, pc)};
+  back = take_from_l2(e, &asked, leaves, e->in->far_bytes[pc] / e->in->far_share[pc] / first,
+                      share_of_l2(e, m->far_bytes, m->far_most_bytes));
+  note_asked(e, warp, pc, back);
+  return back;
+}
+
 // Clocks that an instruction keeps the way between its scheduler and the shared pipe busy: half a
 // wavefront goes there in one. Stores bring their data along.
 static int port_clocks(const Engine *e, int pc, double wavefronts) {
@@ -319,13 +356,7 @@ static double queue_up(Engine *e, EngineScheduler *s, int warp) {
   enter_queue(s, leaves, far);
   e->shared_free += wavefronts;
   if (!far) return leaves + port - m->queue_clocks + latency(e, m->shared_clocks);
-  if (is_load(inst)) {
-    if (!goes_far(e, pc))
-      return leaves + latency(e, engine_is_local(inst) ? m->local_clocks : m->near_clocks);
-    const Asked asked = {warp, pc, is_cold(e, pc)};
-    return take_from_l2(e, &asked, leaves, e->in->far_bytes[pc] / e->in->far_share[pc],
-                        share_of_l2(e, m->far_bytes, m->far_most_bytes));
-  }
+  if (is_load(inst)) return load_far(e, warp, pc, leaves);
   if (e->store_free < leaves) e->store_free = leaves;
   e->store_free += e->in->far_bytes[pc] / share_of_l2(e, m->store_bytes, m->store_most_bytes);
   return e->store_free;

@@ -405,6 +405,7 @@ KernelPlay kernel_play(Arena *arena, const Model *model, const Emission *emissio
       .lines = costs.lines,
       .far_bytes = costs.far_bytes,
       .far_share = costs.far_share,
+      .first_share = costs.first_share,
       .cold_share = costs.cold_share,
       .box = play_boxes(arena, &out.code, kind[0].way, warps, row_bytes(kernel)),
       .warps = warps,

@@ -140,6 +140,7 @@ KernelPlay launch_play_run(Arena *arena, const SassCode *code, const Target *tar
                          .lines = costs->lines,
                          .far_bytes = costs->far_bytes,
                          .far_share = costs->far_share,
+                         .first_share = costs->first_share,
                          .cold_share = costs->cold_share,
                          .box = play_boxes(arena, code, kind[0].way, warps, LINE),
                          .n_kinds = run->n_kinds,

@@ -4,26 +4,94 @@
 // while every slot was taken, from the first end to the end that leaves a slot empty. Worked
 // example, two slots and six blocks, which end at 60, 100, 160, 200, 260 and 290: four ends after
 // the first take 200, a block 50. (The second end is no beginning: the third block is half done.)
+//
+// The last blocks. When all blocks that every SM is sure of have begun, the ones that are left go
+// to whoever has a place free first. All SMs do what the played one does, some sooner: the times of
+// its ends are those of the others, stretched by anything within the machine's spread. The played
+// SM is the foremost, which gets most. Worked example, three slots and 116 blocks for 132 SMs:
+//
+//   ends at 19.1, 22.7, 22.7: all have one place free before any has two: one block for each of 116
+//   ends at 100, 101.5, 103, spread 2 %: the foremost has its second end at 99.5, when six in ten
+//   have had their first: it gets a second block
+//
 // A clock in which nothing can happen is passed over: the engine goes to the next thing that is
 // due.
+#include <math.h>
+
 #include "base/whole.h"
 #include "clock/clock_engine.h"
 
 enum {
   GENERATIONS = 3,
   CLOCKS_MAX = 30 * 1000000,
+  ENDS_MAX = 2 * CLOCK_WARPS_MAX,
 };
 
+typedef struct Ends {
+  int n;
+  double at[ENDS_MAX];
+} Ends;
+
 typedef struct Played {
-  int blocks;               // that are played
+  int blocks, behind;       // that are played; that are left out
   double first, full, end;  // when the first ended, the last with all slots taken, and the last
+  Ends ends;                // since all that are sure have begun
 } Played;
+
+// Whether the next block is one of those that are left.
+static bool is_left(const Engine *e) { return e->in->left > 0 && e->begun >= e->in->sure; }
+
+// The clock as it would be with the turns that were left out.
+static double time_of(const Engine *e) {
+  double more = 0;
+  for (int i = 0; i < e->slots; i++) more = e->more[i] > more ? e->more[i] : more;
+  return (double)e->now + more;
+}
+
+// Of all SMs, the part for which something that the played one did at `then` has happened when the
+// foremost of them does what the played one does now.
+static double part_of_sms(const Engine *e, double then, double now) {
+  const double spread = e->machine->sm_spread;
+  if (!(spread > 0)) return then < now;
+  const double ahead = now * (1 - spread) / then - 1;
+  return fmin(1, fmax(0, (ahead + spread) / (2 * spread)));
+}
+
+// The n-th end since all that are sure have begun, counted from 0. Blocks of an SM that do the same
+// end one after the other, which the play does not know.
+static double note_end(const Engine *e, Ends *ends, double now) {
+  const double apart = e->slots > 1 ? e->machine->slot_spread / (e->slots - 1) : 0;
+  const double end = now * (1 + apart * ends->n);
+  ends->at[ends->n++] = end;
+  return end;
+}
+
+// Whether a slot that is free now gets one of the blocks that are left: fewer of them are given
+// away than there are.
+static bool gets_one_more(const Engine *e, Ends *ends, double now) {
+  if (ends->n == ENDS_MAX) return false;
+  const double end = note_end(e, ends, now);
+  double given = 0;
+  for (int i = 0; i + 1 < ends->n; i++) given += part_of_sms(e, ends->at[i], end);
+  return given < e->in->left;
+}
+
+// No block is left: where the played SM has more than the others, those that have none leave it
+// their share of L2.
+static void begin_tail(Engine *e, Played *played) {
+  played->blocks = e->begun;
+  e->tail = fmax(1, (e->begun - e->in->sure) / e->in->left);
+}
 
 // Every slot that is free gets the next block; the time that a block takes to begin is waited for
 // by its warps.
-static void fill_slots(Engine *e, int blocks) {
-  for (int slot = 0; slot < e->slots && e->begun < blocks; slot++) {
+static void fill_slots(Engine *e, Played *played) {
+  for (int slot = 0; slot < e->slots && e->begun < played->blocks; slot++) {
     if (e->block[slot].lives) continue;
+    if (is_left(e) && !gets_one_more(e, &played->ends, time_of(e))) {
+      begin_tail(e, played);
+      return;
+    }
     const bool first = e->begun < e->slots;
     engine_begin_block(e, slot, e->begun % e->in->n_kinds);
     const double begin = e->in->cold ? e->machine->code_begin_clocks : 0;
@@ -52,24 +120,17 @@ static void pass_over(Engine *e, int64_t to) {
   e->now = to;
 }
 
-// The clock as it would be with the turns that were left out.
-static double time_of(const Engine *e) {
-  double more = 0;
-  for (int i = 0; i < e->slots; i++) more = e->more[i] > more ? e->more[i] : more;
-  return (double)e->now + more;
-}
-
 // A clock between the first end and the last with all slots taken stands for those of the blocks
 // behind the played ones, too.
 static double weight_in_the_middle(const Engine *e, const Played *played) {
-  const int behind = e->in->blocks - played->blocks, later = played->blocks - e->slots;
-  return later > 0 ? 1 + (double)behind / later : 1;
+  const int later = played->blocks - e->slots;
+  return later > 0 ? 1 + (double)played->behind / later : 1;
 }
 
 static bool play(Engine *e, Played *played) {
   const bool *enough = e->watch ? &e->watch->ended : NULL;
   while (e->ended < played->blocks && e->now < CLOCKS_MAX && !(enough && *enough)) {
-    fill_slots(e, played->blocks);
+    fill_slots(e, played);
     const bool any = engine_clock(e);
     if (!(played->first > 0) && e->ended >= 1) played->first = time_of(e);
     if (!(played->full > 0) && e->ended > played->blocks - e->slots) played->full = time_of(e);
@@ -86,12 +147,26 @@ static bool play(Engine *e, Played *played) {
 static Played begin(Engine *e) {
   e->counts = true;
   e->now = 1;
-  return (Played){.blocks = min_int(e->in->blocks, GENERATIONS * e->slots)};
+  const int blocks = min_int(e->in->blocks, GENERATIONS * e->slots);
+  return (Played){.blocks = blocks, .behind = e->in->blocks - blocks};
 }
 
 void engine_play(Engine *e) {
   Played played = begin(e);
   play(e, &played);
+}
+
+void clock_kernel_blocks(ClockKernel *kernel, int known) {
+  const int64_t at_once = kernel->sms * max_int(1, kernel->resident),
+                waves = kernel->grid / at_once, left = kernel->grid % at_once;
+  kernel->sure = 0;
+  kernel->left = 0;
+  kernel->blocks = known ? known : (int)ceil_div(kernel->grid, kernel->sms);
+  kernel->alone = (double)kernel->sms * kernel->blocks / (double)kernel->grid;
+  if (known || waves < 1 || waves >= GENERATIONS || !left || kernel->resident < 2) return;
+  kernel->sure = (int)waves * kernel->resident;
+  kernel->left = (double)left / (double)kernel->sms;
+  kernel->blocks = kernel->sure + kernel->resident;
 }
 
 ClockStay clock_play_kernel(Arena *arena, const ClockKernel *in) {
@@ -101,9 +176,9 @@ ClockStay clock_play_kernel(Arena *arena, const ClockKernel *in) {
   Engine *e = engine_new(arena, in);
   Played played = begin(e);
   if (!play(e, &played)) return out;
-  const int behind = in->blocks - played.blocks, later = played.blocks - e->slots;
+  const int later = played.blocks - e->slots;
   const double each = later > 0 ? (played.full - played.first) / later : played.end / played.blocks;
-  const double clocks = played.end + behind * each;
+  const double clocks = played.end + played.behind * each;
   out.gave_up = false;
   out.turn = engine_sum_up(arena, e, clocks, 1);
   for (int i = 0; i < in->n_loops && i < CLOCK_MARKS_MAX; i++) {

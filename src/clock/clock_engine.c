@@ -368,7 +368,7 @@ Engine *engine_new(Arena *arena, const ClockKernel *in) {
   e->n_warps = e->slots * in->warps;
   e->now = 1;
   e->slowest = -1;
-  e->weight = 1;
+  e->weight = e->tail = 1;
   e->due = ARENA_ARRAY(arena, EngineDue, ENGINE_DUE_MAX);
   e->wheel = ARENA_ARRAY(arena, int, ENGINE_WHEEL);
   e->landing = ARENA_ARRAY(arena, EngineLanding, ENGINE_LANDINGS);
@@ -383,6 +383,8 @@ Engine *engine_new(Arena *arena, const ClockKernel *in) {
   e->spent = ARENA_ARRAY(arena, double, in->code->n *CLOCK_CAUSE_COUNT + 1);
   e->lost = ARENA_ARRAY(arena, double, in->code->n *CLOCK_CAUSE_COUNT + 1);
   e->blame = ARENA_ARRAY(arena, int, in->code->n *CLOCK_CAUSE_COUNT + 1);
+  e->fetch = ARENA_ARRAY(arena, EngineFetch, e->slots * in->code->n + 1);
+  e->came = ARENA_ARRAY(arena, int, e->n_warps * in->code->n + 1);
   e->owed = ARENA_ARRAY(arena, double, in->code->n + 1);
   e->fetched = ARENA_ARRAY(arena, bool, in->code->n + 1);
   e->cold_owed = ARENA_ARRAY(arena, double, in->code->n + 1);
@@ -392,6 +394,10 @@ Engine *engine_new(Arena *arena, const ClockKernel *in) {
 void engine_begin_block(Engine *e, int slot, int kind) {
   EngineBlock *block = &e->block[slot];
   *block = (EngineBlock){.lives = true, .in_step = e->begun < e->slots || e->slots == 1};
+  const size_t n = (size_t)e->in->code->n;
+  memset(e->fetch + (size_t)slot * n, 0, n * sizeof *e->fetch);
+  memset(e->came + (size_t)(slot * e->in->warps) * n, 0,
+         n * (size_t)e->in->warps * sizeof *e->came);
   for (int i = 0; i < e->in->warps; i++) {
     const SassWay *way = &e->in->kind[kind].way[i];
     EngineWarp *w = &e->warp[slot * e->in->warps + i];

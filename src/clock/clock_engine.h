@@ -62,6 +62,14 @@ typedef struct EngineBlock {
   EngineMbarrier mbarrier[ENGINE_MBARRIERS];
 } EngineBlock;
 
+// The lines that a load of a block goes to L2 for in one turn. The first warps to come by ask for
+// them; the others have them when they come.
+typedef struct EngineFetch {
+  int turn;   // of the warp that is farthest
+  int asked;  // warps, in this turn
+  double back;
+} EngineFetch;
+
 // Bytes of a copy that reach an mbarrier at a clock.
 typedef struct EngineLanding {
   int64_t at;
@@ -117,6 +125,7 @@ typedef struct Engine {
   double far_free;      // when L2 has given what it was asked for
   double store_free;    // when L2 has taken what it was given
   double dram_free;     // when DRAM has given what it was asked for
+  double tail;          // times what L2 gives an SM, once others have no block any more
   double tma_free;      // when the unit that copies boxes is free
   EngineDue *due;
   int n_due, free_due, *wheel;
@@ -133,6 +142,8 @@ typedef struct Engine {
   int *blame;         // [instruction][cause]: the instruction that was waited for, the last time
   double more[CLOCK_WARPS_MAX];  // of each slot: clocks of turns that were left out
   double far_loads;              // so far that found nothing in L2
+  EngineFetch *fetch;            // [slot][instruction]
+  int *came;                     // [warp][instruction]: times that it went to L2
   double *owed;                  // of each load: executions that have to go to L2 still
   double *cold_owed;             // that have to go on to DRAM
   bool *fetched;                 // of each line of code, that a warp has come by it

@@ -6,6 +6,9 @@
 // is too long is played in part: the middle turns of a loop that all warps go round are left out,
 // and the middle blocks of many. The parts left out count like the parts that were played.
 //
+// Blocks that are left for a last wave go to the SMs that have a place free first, so that the one
+// that ends last may have more of them than there are for each (clock_blocks.c).
+//
 //   ClockTurn covers the whole stay: `clocks` from the first block's begin to the last one's end.
 #pragma once
 #include "clock/clock_loop.h"
@@ -25,16 +28,22 @@ typedef struct ClockBox {
 typedef struct ClockKernel {
   const ClockMachine *machine;
   const SassCode *code;
-  const double *wavefronts;  // of each instruction of the code that goes to shared memory
-  const double *lines;       // of 128 bytes that a warp's instruction asks L1 for
-  const double *far_bytes;   // that a warp's instruction moves between L1 and L2
-  const double *far_share;   // of its executions, that have to go there
+  const double *wavefronts;   // of each instruction of the code that goes to shared memory
+  const double *lines;        // of 128 bytes that a warp's instruction asks L1 for
+  const double *far_bytes;    // that a warp's instruction moves between L1 and L2
+  const double *far_share;    // of its executions, that have to go there
+  const double *first_share;  // of those, that no warp of the block went for before; NULL: all
   const double *cold_share;  // of its executions, that ask for what was never fetched; where `cold`
   const ClockBox *box;       // of each UTMALDG; NULL: there are none
   int warps;                 // of a block
   int n_kinds;
   const ClockBlock *kind;  // block i of the SM is of kind i % n_kinds
-  int blocks, resident;    // that the SM runs in all; at once
+  int blocks, resident;    // that the SM runs in all, at most; at once
+  int64_t grid, sms;       // blocks of all SMs together
+  // Of those blocks, the ones that it runs whatever other SMs do; and the blocks for each SM that
+  // are left when all SMs have had as many. Both 0: it runs `blocks`.
+  int sure;
+  double left;
   double dram_share;       // of the requests to L2, the part not there; where `cold`,
   double cold_dram_share;  // of the requests once the first blocks ran
   bool cold;               // nothing is in L2 at first:
@@ -63,5 +72,9 @@ typedef struct ClockStay {
   ClockRounds rounds[CLOCK_MARKS_MAX];  // of each loop
   bool gave_up;                         // nothing could go on any more
 } ClockStay;
+
+// The blocks of the SM that ends last: sets blocks, sure, left and alone by grid, sms and resident.
+// `known`: it runs so many; 0: blocks are alike, and go wherever there is room.
+void clock_kernel_blocks(ClockKernel *kernel, int known);
 
 ClockStay clock_play_kernel(Arena *arena, const ClockKernel *kernel);

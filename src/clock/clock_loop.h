@@ -84,6 +84,8 @@ typedef struct ClockMachine {
   double group_unit_clocks;          // that one keeps the XU
   double group_end_clocks;           // from the end of a wgmma to the warp that waits for it
   double block_clocks;               // from the end of a block to the first instruction of the next
+  double sm_spread;                  // of the time of blocks, that SMs are ahead and behind
+  double slot_spread;                // of it, that lies between the ends of an SM's blocks at least
   double launch_clocks;              // of a launch, outside of all blocks
   double early_launch_clocks;        // the same of a kernel launched while the one in front runs
   double code_begin_clocks;          // until the first warps have instructions, where all is cold

@@ -57,6 +57,8 @@ static const Fact facts[] = {
     CLOCKS(group_unit_clocks),
     CLOCKS(group_end_clocks),
     CLOCKS(block_clocks),
+    CLOCKS(sm_spread),
+    CLOCKS(slot_spread),
     CLOCKS(launch_clocks),
     CLOCKS(early_launch_clocks),
     CLOCKS(code_begin_clocks),

@@ -195,7 +195,7 @@ static double far_latency(const Engine *e, int pc, bool cold) {
 
 // Bytes in a clock between L2 and this SM: `all` while every SM asks as much, `most` at best.
 static double share_of_l2(const Engine *e, double all, double most) {
-  return e->in->alone > 1 ? fmin(most, all * e->in->alone) : all;
+  return fmin(most, all * fmax(1, e->in->alone) * e->tail);
 }
 
 // Bytes in a clock, `rate` where everybody asks for something else. What blocks in step ask for is
@@ -227,11 +227,14 @@ static double take_from_l2(Engine *e, const Asked *asked, double from, double by
   return fmax(e->far_free, given) + far_latency(e, asked->pc, asked->cold);
 }
 
-// The unit of TMA asks L2 for the part of a row that lies in a line at once.
-static double row_clocks(const ClockMachine *m, const ClockBox *box) {
+// The part of a row that lies in a line is asked of L2 at once, which answers all SMs in turn.
+static double row_clocks(const Engine *e, const ClockBox *box) {
   enum { SECTOR = 32, LINE = 128 };
-  if (box->bytes < box->rows * SECTOR) return box->rows * m->half_row_clocks;
-  return fmax(box->rows, box->bytes / LINE) * m->row_clocks;
+  const ClockMachine *m = e->machine;
+  const bool is_half = box->bytes < box->rows * SECTOR;
+  const double rows = is_half ? box->rows : fmax(box->rows, box->bytes / LINE),
+               each = is_half ? m->half_row_clocks : m->row_clocks;
+  return rows * fmax(1, each / e->tail);
 }
 
 static void copy_box(Engine *e, int warp, int pc, const SassEvent *event) {
@@ -239,10 +242,11 @@ static void copy_box(Engine *e, int warp, int pc, const SassEvent *event) {
   const ClockBox box = e->in->box ? e->in->box[pc] : (ClockBox){0, 0};
   if (e->tma_free < (double)e->now) e->tma_free = (double)e->now;
   const double from = e->tma_free;
-  e->tma_free += m->box_clocks + row_clocks(m, &box);
+  e->tma_free += m->box_clocks + row_clocks(e, &box);
   const Asked asked = {warp, pc, is_cold(e, pc)};
+  const double bytes = fmin(m->far_most_bytes, m->box_bytes * e->tail);
   const double there =
-      fmax(take_from_l2(e, &asked, from, box.bytes, m->box_bytes), e->tma_free + m->far_clocks) +
+      fmax(take_from_l2(e, &asked, from, box.bytes, bytes), e->tma_free + m->far_clocks) +
       latency(e, m->tma_clocks);
   const EngineLanding what = {(int64_t)there, warp / e->in->warps, event->address, box.bytes};
   if (e->n_landings < ENGINE_LANDINGS)
@@ -270,6 +274,43 @@ static bool goes_far(Engine *e, int pc) {
   if (e->owed[pc] < 1) return false;
   e->owed[pc] -= 1;
   return true;
+}
+
+// What the load of a warp goes to L2 for: whether another warp of its block has asked in this turn,
+// and `back`, when that has come.
+static bool was_asked(Engine *e, int warp, int pc, double *back) {
+  const double first = e->in->first_share ? e->in->first_share[pc] : 1;
+  if (first >= 1 || !(first > 0)) return false;
+  const int n = e->in->code->n, asking = max_int(1, (int)ceil(first * e->in->warps - 1e-6));
+  EngineFetch *fetch = &e->fetch[warp / e->in->warps * n + pc];
+  const int turn = ++e->came[warp * n + pc];
+  *back = 0;
+  if (turn < fetch->turn) return true;
+  if (turn > fetch->turn) *fetch = (EngineFetch){.turn = turn};
+  *back = fetch->back;
+  return fetch->asked++ >= asking;
+}
+
+static void note_asked(Engine *e, int warp, int pc, double back) {
+  EngineFetch *fetch = &e->fetch[warp / e->in->warps * e->in->code->n + pc];
+  if (back > fetch->back) fetch->back = back;
+}
+
+// A load goes to L1, and to L2 where that has not what it asks for.
+static double load_far(Engine *e, int warp, int pc, double leaves) {
+  const ClockMachine *m = e->machine;
+  const bool local = engine_is_local(&e->in->code->inst[pc]);
+  const double near = leaves + latency(e, local ? m->local_clocks : m->near_clocks);
+  double back = 0;
+  if (!goes_far(e, pc)) return near;
+  if (was_asked(e, warp, pc, &back)) return fmax(near, back);
+  const double first =
+      e->in->first_share && e->in->first_share[pc] > 0 ? e->in->first_share[pc] : 1;
+  const Asked asked = {warp, pc, is_cold(e, pc)};
+  back = take_from_l2(e, &asked, leaves, e->in->far_bytes[pc] / e->in->far_share[pc] / first,
+                      share_of_l2(e, m->far_bytes, m->far_most_bytes));
+  note_asked(e, warp, pc, back);
+  return back;
 }
 
 // Clocks that an instruction keeps the way between its scheduler and the shared pipe busy: half a
@@ -315,13 +356,7 @@ static double queue_up(Engine *e, EngineScheduler *s, int warp) {
   enter_queue(s, leaves, far);
   e->shared_free += wavefronts;
   if (!far) return leaves + port - m->queue_clocks + latency(e, m->shared_clocks);
-  if (is_load(inst)) {
-    if (!goes_far(e, pc))
-      return leaves + latency(e, engine_is_local(inst) ? m->local_clocks : m->near_clocks);
-    const Asked asked = {warp, pc, is_cold(e, pc)};
-    return take_from_l2(e, &asked, leaves, e->in->far_bytes[pc] / e->in->far_share[pc],
-                        share_of_l2(e, m->far_bytes, m->far_most_bytes));
-  }
+  if (is_load(inst)) return load_far(e, warp, pc, leaves);
   if (e->store_free < leaves) e->store_free = leaves;
   e->store_free += e->in->far_bytes[pc] / share_of_l2(e, m->store_bytes, m->store_most_bytes);
   return e->store_free;

@@ -65,7 +65,7 @@ static bool is_new(AccessSeen *seen, int64_t piece, int warp) {
 }
 
 // Bytes that come from L2: the sectors that the block has not asked L1 for. A warp that has not
-// asked for one of them waits as long as the one that asked first, for both ask at the same time.
+// asked for one of them waits, too, until they have come for the one that asked first.
 static double far_bytes_of(AccessCosts *costs, int warp, const SassInst *inst,
                            const int64_t address[SASS_LANES], bool *waits) {
   enum { BLOCK = -1 };
@@ -124,8 +124,10 @@ void access_costs_note(void *context, int warp, int at, const int64_t address[SA
   if (inst->opcode->pipe == SASS_PIPE_FAR) {
     costs->lines[at] += l1_clocks(inst, address);
     bool waits;
-    costs->far_bytes[at] += far_bytes_of(costs, warp, inst, address, &waits);
+    const double bytes = far_bytes_of(costs, warp, inst, address, &waits);
+    costs->far_bytes[at] += bytes;
     costs->far_share[at] += waits;
+    costs->first_share[at] += bytes > 0;
     if (is_fetch(inst)) costs->cold_share[at] += is_cold(costs, warp, inst, address);
     if (inst->opcode->kind == SASS_KIND_COPY)
       costs->wavefronts[at] += wavefronts_of_copy(inst, address, shared);
@@ -138,6 +140,12 @@ void access_costs_note(void *context, int warp, int at, const int64_t address[SA
 // Spilled values are written through to L2, and found in L1 as far as it has room.
 static bool is_spilled_load(const SassInst *inst) { return str_equal(inst->opcode->name, "LDL"); }
 
+// Bytes that L2 writes for each byte that is spilled. (Of three kernels of h200_cycles.jsonl,
+// stores of sums set aside, the profiler counts 1.50, 1.50 and 1.61.)
+static double written_for(const SassInst *inst) {
+  return access_is_local(inst) && !is_spilled_load(inst) ? 1.5 : 1;
+}
+
 // Accesses without a known address have the wavefronts, or lines, that their bytes need.
 void access_costs_finish(AccessCosts *costs) {
   for (int i = 0; i < costs->code->n; i++) {
@@ -147,6 +155,7 @@ void access_costs_finish(AccessCosts *costs) {
       costs->wavefronts[i] /= costs->n[i];
       costs->lines[i] /= costs->n[i];
       costs->far_bytes[i] /= costs->n[i];
+      if (costs->far_share[i] > 0) costs->first_share[i] /= costs->far_share[i];
       costs->far_share[i] /= costs->n[i];
       costs->cold_share[i] /= costs->n[i];
     }
@@ -154,8 +163,9 @@ void access_costs_finish(AccessCosts *costs) {
       costs->wavefronts[i] = least;
     if (inst->opcode->pipe != SASS_PIPE_FAR || costs->n[i]) continue;
     costs->lines[i] = least;
+    costs->first_share[i] = 1;
     costs->far_share[i] = is_spilled_load(inst) ? costs->local_share : 1;
-    costs->far_bytes[i] = least * LINE * costs->far_share[i];
+    costs->far_bytes[i] = least * LINE * costs->far_share[i] * written_for(inst);
   }
 }
 
@@ -165,6 +175,7 @@ AccessCosts access_costs_new(Arena *arena, const SassCode *code) {
                        .lines = ARENA_ARRAY(arena, double, code->n + 1),
                        .far_bytes = ARENA_ARRAY(arena, double, code->n + 1),
                        .far_share = ARENA_ARRAY(arena, double, code->n + 1),
+                       .first_share = ARENA_ARRAY(arena, double, code->n + 1),
                        .cold_share = ARENA_ARRAY(arena, double, code->n + 1),
                        .n = ARENA_ARRAY(arena, int, code->n + 1),
                        .l1 = {.key = ARENA_ARRAY(arena, uint64_t, SEEN_PIECES)},

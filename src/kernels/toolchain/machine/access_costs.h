@@ -20,13 +20,14 @@ typedef struct AccessSeen {
 // access_costs_finish(). Shares are of executions, from 0 to 1.
 typedef struct AccessCosts {
   const SassCode *code;
-  double *wavefronts;  // of shared memory
-  double *lines;       // of 128 bytes, asked for in L1
-  double *far_bytes;   // from or to L2
-  double *far_share;   // that wait for L2
-  double *cold_share;  // that ask for what the warp never asked for before
-  double local_share;  // of loads of spilled values, that wait for L2; set before the finish
-  int *n;              // executions that were told
+  double *wavefronts;   // of shared memory
+  double *lines;        // of 128 bytes, asked for in L1
+  double *far_bytes;    // from or to L2
+  double *far_share;    // that wait for L2
+  double *first_share;  // of those, that bring what no warp of the block asked for before
+  double *cold_share;   // that ask for what the warp never asked for before
+  double local_share;   // of loads of spilled values, that wait for L2; set before the finish
+  int *n;               // executions that were told
   AccessSeen l1, l2;
 } AccessCosts;
 

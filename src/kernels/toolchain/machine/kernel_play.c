@@ -141,10 +141,6 @@ static int resident_of(const Model *model, const EmitKernel *kernel, int which) 
   return max_int(1, model->resources.blocks_per_sm);
 }
 
-static int64_t blocks_of_sm(const Model *model, const EmitKernel *kernel) {
-  return ceil_div(grid_of(model, kernel), model->target->sm_count);
-}
-
 // The walker: the launch of a kernel, and its findings on the way.
 typedef struct Walker {
   Arena *arena;
@@ -187,30 +183,73 @@ static int64_t measure_block(const Walker *walker, int64_t block) {
   return n;
 }
 
-// The SM that a block goes to: one after the other until all are full, then the one that has least.
-static int64_t choose_sm(const int64_t *load, int64_t sms, int64_t block, int64_t at_once) {
-  int64_t best = block % sms;
-  if (block < at_once) return best;
-  for (int64_t i = 0; i < sms; i++)
-    if (load[i] < load[best]) best = i;
+// Whether every block has the length of the one `period` in front of it: all of the first blocks,
+// and some of those behind, at equal distances.
+static bool comes_again(const Walker *walker, const int64_t *length, int64_t n, int64_t grid,
+                        int64_t period) {
+  enum { ASKED = 61 };
+  for (int64_t i = period; i < n; i++)
+    if (length[i] != length[i - period]) return false;
+  for (int64_t i = 1; i <= ASKED; i++) {
+    const int64_t block = n + (grid - 1 - n) * i / ASKED;
+    if (block < grid && measure_block(walker, block) != length[block % period]) return false;
+  }
+  return true;
+}
+
+// The lengths of all blocks. Heads of attention are alike, so that lengths come again: three turns
+// of them are measured, and samples of the others.
+static const int64_t *measure_blocks(const Walker *walker, int64_t grid) {
+  enum { TURNS = 3 };
+  int64_t *length = ARENA_ARRAY(walker->arena, int64_t, grid), n = 0;
+  for (int64_t period = 1; TURNS * period < grid; period *= 2) {
+    for (; n < TURNS * period; n++) length[n] = measure_block(walker, n);
+    if (!comes_again(walker, length, n, grid, period)) continue;
+    for (int64_t i = n; i < grid; i++) length[i] = length[i % period];
+    return length;
+  }
+  for (; n < grid; n++) length[n] = measure_block(walker, n);
+  return length;
+}
+
+// The place that a block takes: the next one until all are taken, then the one that is free first.
+static int64_t choose_place(const int64_t *end, int64_t places, int64_t block) {
+  if (block < places) return block;
+  int64_t best = 0;
+  for (int64_t i = 1; i < places; i++)
+    if (end[i] < end[best]) best = i;
   return best;
 }
 
-// The blocks of the SM that has most to do, in their order; returns their number.
-static int blocks_of_fullest(const Walker *walker, int64_t grid, int64_t out[KINDS_MAX]) {
+// The SM with the block that ends last; of several, the one that has most to do.
+static int64_t latest_sm(const Walker *walker, const int64_t *end, const int64_t *load, int64_t sms,
+                         int64_t places) {
+  int64_t *last = ARENA_ARRAY(walker->arena, int64_t, sms), best = 0;
+  for (int64_t i = 0; i < places; i++) last[i % sms] = max64(last[i % sms], end[i]);
+  for (int64_t i = 1; i < sms; i++)
+    if (last[i] > last[best] || (last[i] == last[best] && load[i] > load[best])) best = i;
+  return best;
+}
+
+// The blocks of the SM that ends last, in their order; returns their number. A block takes as long
+// as it has instructions, whatever the others of its SM do: long blocks wait for their own results.
+static int blocks_of_latest(const Walker *walker, int64_t grid, int64_t out[KINDS_MAX]) {
   const int64_t sms = walker->model->target->sm_count,
-                at_once = sms * resident_of(walker->model, walker->kernel, walker->which);
-  int64_t *load = ARENA_ARRAY(walker->arena, int64_t, sms),
-          *of = ARENA_ARRAY(walker->arena, int64_t, grid), fullest = 0;
+                places = sms * resident_of(walker->model, walker->kernel, walker->which);
+  const int64_t *length = measure_blocks(walker, grid);
+  int64_t *end = ARENA_ARRAY(walker->arena, int64_t, places),
+          *load = ARENA_ARRAY(walker->arena, int64_t, sms),
+          *of = ARENA_ARRAY(walker->arena, int64_t, grid);
   int n = 0;
   for (int64_t i = 0; i < grid; i++) {
-    of[i] = choose_sm(load, sms, i, at_once);
-    load[of[i]] += measure_block(walker, i);
+    const int64_t place = choose_place(end, places, i);
+    of[i] = place % sms;
+    end[place] += length[i];
+    load[of[i]] += length[i];
   }
-  for (int64_t i = 0; i < sms; i++)
-    if (load[i] > load[fullest]) fullest = i;
+  const int64_t latest = latest_sm(walker, end, load, sms, places);
   for (int64_t i = 0; i < grid && n < KINDS_MAX; i++)
-    if (of[i] == fullest) out[n++] = i;
+    if (of[i] == latest) out[n++] = i;
   return n;
 }
 
@@ -224,14 +263,13 @@ static bool blocks_differ(const Walker *walker, int64_t grid) {
 
 // The ways of the blocks that the SM runs: of one where the first and the last of the grid are
 // alike. NULL: a warp does not come to its end.
-static ClockBlock *walk_blocks(Walker *walker, int *n, int *blocks) {
+static ClockBlock *walk_blocks(Walker *walker, int *n) {
   const int64_t grid = grid_of(walker->model, walker->kernel);
   int64_t which[KINDS_MAX] = {0};
   ClockBlock *kind = ARENA_ARRAY(walker->arena, ClockBlock, KINDS_MAX);
   *n = 1;
-  *blocks = (int)blocks_of_sm(walker->model, walker->kernel);
   if (!walker->kernel->persistent && grid <= GRID_MAX && blocks_differ(walker, grid))
-    *blocks = *n = blocks_of_fullest(walker, grid, which);
+    *n = blocks_of_latest(walker, grid, which);
   for (int i = 0; i < *n; i++) {
     kind[i].way = walk_block(walker, which[i]);
     if (!all_end(kind[i].way, walker->warps)) return NULL;
@@ -351,8 +389,8 @@ KernelPlay kernel_play(Arena *arena, const Model *model, const Emission *emissio
                    warps,
                    which,
                    access_costs_new(arena, &out.code)};
-  int n = 0, blocks = 0;
-  ClockBlock *kind = walk_blocks(&walker, &n, &blocks);
+  int n = 0;
+  ClockBlock *kind = walk_blocks(&walker, &n);
   AccessCosts costs = walker.costs;
   if (!kind) return (KernelPlay){.why_not = "one of its warps does not end"};
   costs.local_share =
@@ -367,18 +405,21 @@ KernelPlay kernel_play(Arena *arena, const Model *model, const Emission *emissio
       .lines = costs.lines,
       .far_bytes = costs.far_bytes,
       .far_share = costs.far_share,
+      .first_share = costs.first_share,
       .cold_share = costs.cold_share,
       .box = play_boxes(arena, &out.code, kind[0].way, warps, row_bytes(kernel)),
       .warps = warps,
       .n_kinds = n,
       .kind = kind,
-      .blocks = blocks,
       .resident = resident_of(model, kernel, which),
-      .alone = (double)model->target->sm_count * blocks / (double)grid_of(model, kernel),
+      .grid = grid_of(model, kernel),
+      .sms = model->target->sm_count,
       .dram_share = missed,
       .cold_dram_share = missed,
       .n_loops = out.n_loops,
   };
+  out.differ = n > 1;
+  clock_kernel_blocks(&out.in, out.differ ? n : 0);
   if (which == model->program->main_kernel) share_l2(arena, model, &out);
   kernel_play_finish(arena, &out, kind, (double)grid_of(model, kernel));
   const double tiles =
@@ -398,6 +439,7 @@ static ClockKernel kernel_of(const KernelPlay *play, const ClockMachine *machine
   in.banks_are_free = ask->banks_are_free;
   in.loads_are_near = ask->loads_are_near;
   in.resident += ask->more_blocks;
+  if (ask->more_blocks && !play->differ) clock_kernel_blocks(&in, 0);
   return in;
 }
 

@@ -99,10 +99,11 @@ static int warps_of(const LaunchGiven *given) { return (int)ceil_div(given->thre
 static void put_launch(KernelPlay *play, const Target *target, const LaunchGiven *given,
                        int resident) {
   play->in.warps = warps_of(given);
-  play->in.blocks = (int)ceil_div(given->blocks, target->sm_count);
   play->in.resident = resident;
   play->in.n_loops = play->n_loops;
-  play->in.alone = (double)target->sm_count * play->in.blocks / (double)given->blocks;
+  play->in.grid = given->blocks;
+  play->in.sms = target->sm_count;
+  clock_kernel_blocks(&play->in, 0);
 }
 
 // ---- a run --------------------------------------------------------------------------------------
@@ -139,6 +140,7 @@ KernelPlay launch_play_run(Arena *arena, const SassCode *code, const Target *tar
                          .lines = costs->lines,
                          .far_bytes = costs->far_bytes,
                          .far_share = costs->far_share,
+                         .first_share = costs->first_share,
                          .cold_share = costs->cold_share,
                          .box = play_boxes(arena, code, kind[0].way, warps, LINE),
                          .n_kinds = run->n_kinds,

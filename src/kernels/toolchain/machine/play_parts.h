@@ -8,6 +8,7 @@
 typedef struct KernelPlay {
   const char *why_not;  // a sentence where it cannot be; NULL: it can
   bool has_loops;       // and where the launch alone is what cannot be played
+  bool differ;          // its blocks go ways of other lengths
   bool dependent;       // launched while the kernel in front of it still runs
   SassCode code;
   int n_loops;

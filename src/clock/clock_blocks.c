@@ -48,7 +48,7 @@ static double time_of(const Engine *e) {
   return (double)e->now + more;
 }
 
-// Of all SMs, the part for which something that the played one did at `then` has happened when the
+// The part of all SMs for which something that the played one did at `then` has happened when the
 // foremost of them does what the played one does now.
 static double part_of_sms(const Engine *e, double then, double now) {
   const double spread = e->machine->sm_spread;
@@ -180,6 +180,7 @@ ClockStay clock_play_kernel(Arena *arena, const ClockKernel *in) {
   const double each = later > 0 ? (played.full - played.first) / later : played.end / played.blocks;
   const double clocks = played.end + played.behind * each;
   out.gave_up = false;
+  out.blocks = e->begun + played.behind;
   out.turn = engine_sum_up(arena, e, clocks, 1);
   for (int i = 0; i < in->n_loops && i < CLOCK_MARKS_MAX; i++) {
     const ClockRounds *from = &e->rounds[i];

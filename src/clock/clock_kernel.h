@@ -40,8 +40,8 @@ typedef struct ClockKernel {
   const ClockBlock *kind;  // block i of the SM is of kind i % n_kinds
   int blocks, resident;    // that the SM runs in all, at most; at once
   int64_t grid, sms;       // blocks of all SMs together
-  // Of those blocks, the ones that it runs whatever other SMs do; and the blocks for each SM that
-  // are left when all SMs have had as many. Both 0: it runs `blocks`.
+  // The blocks that it runs whatever other SMs do; and the blocks for each SM that are left when
+  // all SMs have had as many. Both 0: it runs `blocks`.
   int sure;
   double left;
   double dram_share;       // of the requests to L2, the part not there; where `cold`,
@@ -70,6 +70,7 @@ typedef struct ClockRounds {
 typedef struct ClockStay {
   ClockTurn turn;                       // counted over the whole stay
   ClockRounds rounds[CLOCK_MARKS_MAX];  // of each loop
+  double blocks;                        // that the SM ran, those left out too
   bool gave_up;                         // nothing could go on any more
 } ClockStay;
 

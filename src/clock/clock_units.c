@@ -276,8 +276,8 @@ static bool goes_far(Engine *e, int pc) {
   return true;
 }
 
-// What the load of a warp goes to L2 for: whether another warp of its block has asked in this turn,
-// and `back`, when that has come.
+// Whether another warp of the block has asked L2 in this turn for what this warp loads; `back`:
+// when that has come.
 static bool was_asked(Engine *e, int warp, int pc, double *back) {
   const double first = e->in->first_share ? e->in->first_share[pc] : 1;
   if (first >= 1 || !(first > 0)) return false;

@@ -1,4 +1,4 @@
-// What the way back came by → the instructions that a proof tries, the likely ones first.
+// The instructions that the way back came by → those that a proof tries, the likely ones first.
 #include "machine/mc_back.h"
 
 static void hint(int out[MC_HINTS_MAX], int *n, int pc) {

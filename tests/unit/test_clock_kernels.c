@@ -98,7 +98,7 @@ static int read_counted(Counted rows[ROWS_MAX]) {
 // ---- what is played -----------------------------------------------------------------------------
 
 typedef struct Played {
-  double clocks, instructions;
+  double clocks, instructions, blocks;
   const char *reason;
   bool spins;          // a wait that fails is tried again: how often only the GPU knows
   bool same_compiler;  // as that of the kernels that were counted
@@ -144,6 +144,7 @@ static bool play_state(const char *state, double ask_clocks, Played *out) {
   const ClockStay stay = kernel_play_run(arena, &play, &machine, &(PlayAsk){.cold = true});
   ck_assert_msg(!stay.gave_up, "%s", state);
   out->clocks = stay.turn.clocks;
+  out->blocks = stay.blocks;
   out->reason = costliest_played(stay.turn.stalls);
   for (int i = 0; i < play.code.n; i++) out->instructions += play.executed[i];
   return true;
@@ -254,6 +255,28 @@ START_TEST(instructions_are_as_many_as_were_counted) {
 }
 END_TEST
 
+// Of a last wave with fewer blocks than there is room for, the SM that ends last has as many blocks
+// as an H200 was seen to give one.
+START_TEST(last_blocks_go_where_they_were_seen) {
+  static char line[LINE_BYTES];
+  FILE *file = fopen("tests/data/h200_waves.tsv", "r");
+  ck_assert_ptr_nonnull(file);
+  int n = 0;
+  while (fgets(line, sizeof line, file)) {
+    int seen[3], sms, at = 0;
+    if (sscanf(line, "%d %d %d %d %n", &seen[0], &seen[1], &seen[2], &sms, &at) != 4) continue;
+    Played played = {0};
+    line[strcspn(line, "\n")] = 0;
+    if (!play_state(line + at, 0, &played)) break;
+    ck_assert_msg(played.blocks >= seen[0] - 1 && played.blocks <= seen[0] + 1,
+                  "%s: %g blocks, %d seen", line + at, played.blocks, seen[0]);
+    n += played.blocks == seen[0];
+  }
+  fclose(file);
+  ck_assert_msg(n == 0 || n >= 9, "%d", n);
+}
+END_TEST
+
 // The shortest of the kernels with warpgroups.
 static const char *shortest(const Counted rows[ROWS_MAX], int n) {
   int best = -1;
@@ -293,6 +316,7 @@ Suite *suite_clock_kernels(void) {
   tcase_set_timeout(tcase, 900);
   tcase_add_test(tcase, counted_kernels_come_out);
   tcase_add_test(tcase, the_costliest_reason_is_the_profilers);
+  tcase_add_test(tcase, last_blocks_go_where_they_were_seen);
   tcase_add_test(tcase, expectations_are_known_in_every_turn);
   tcase_add_test(tcase, who_asks_seldom_waits_longer);
   tcase_add_test(tcase, instructions_are_as_many_as_were_counted);

@@ -124,6 +124,26 @@ START_TEST(test_memory_stays_whole) {
 }
 END_TEST
 
+// A disassembler that kills the process that asked for it, which is its keeper's parent.
+START_TEST(test_crash_loses_nothing) {
+  if (!tools()) return;
+  const char *path = in_folder("k.capsule"), *killer = in_folder("killer");
+  cli_shell(arena, arena_printf(arena,
+                                "(echo '#!/bin/sh'; "
+                                "echo 'kill -9 $(cut -d\" \" -f4 /proc/$PPID/stat)'; "
+                                "echo 'sleep 9') > %s; chmod +x %s",
+                                killer, killer));
+  setenv("GEMMVIEW_NVDISASM", killer, 1);
+  const CliRun run = record_large("", path);
+  unsetenv("GEMMVIEW_NVDISASM");
+  ck_assert_msg(strstr(run.err, "is not known: it was ended by signal 9\n") != NULL, "%s", run.err);
+  const Capsule *capsule = read_capsule(path);
+  ck_assert(is_whole(capsule) && capsule->n_launches == 1);
+  const CliRun left = cli_shell(arena, arena_printf(arena, "ls %s", folder));
+  ck_assert_ptr_null(strstr(left.out, ".part"));
+}
+END_TEST
+
 // ---- other ways to memory -----------------------------------------------------------------------
 
 static bool write_bytes(void *file, const void *bytes, size_t n) {
@@ -178,6 +198,7 @@ Suite *suite_record_trim(void) {
   tcase_add_loop_test(tc, test_only_touched_pages_are_kept, 0, 2);
   tcase_add_test(tc, test_each_process_is_trimmed);
   tcase_add_test(tc, test_memory_stays_whole);
+  tcase_add_test(tc, test_crash_loses_nothing);
   tcase_add_loop_test(tc, test_what_copies_touch_is_kept, 0, 3);
   suite_add_tcase(suite, tc);
   return suite;

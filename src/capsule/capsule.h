@@ -22,6 +22,8 @@ enum { CAPSULE_VERSION = 1, CAPSULE_MAP_BYTES = 128, CAPSULE_PARAM_BYTES_MAX = 1
 #define CAPSULE_MAGIC "\211gmvcap\n"
 // Addresses end here: what lies above is not memory of a GPU.
 #define CAPSULE_ADDRESS_MAX (UINT64_C(1) << 56)
+// More than this in all allocations together: only what the chosen blocks touch is kept.
+#define CAPSULE_WHOLE_MAX (UINT64_C(48) << 20)
 
 // The kinds of parts.
 enum {
@@ -126,5 +128,20 @@ uint64_t capsule_memory_bytes(const Capsule *capsule);
 typedef bool CapsulePut(void *self, const void *bytes, size_t n);
 // False: `put` ended it.
 bool capsule_write(Arena *arena, const Capsule *capsule, CapsulePut *put, void *self);
+
+// ---- capsule_cut.c: some pages of an allocation in place of all ---------------------------------
+
+typedef struct CapsulePiece {
+  uint64_t from, to;
+} CapsulePiece;
+
+// An allocation of `bytes` → pieces that lie far apart, each from the first page that is kept to
+// the last; kept: by page, NULL: all. Begins with *piece = {0}; false: there is no further piece.
+bool capsule_next_piece(const bool *kept, uint64_t page_bytes, uint64_t bytes, CapsulePiece *piece);
+uint64_t capsule_pieces_max(uint64_t page_bytes, uint64_t bytes);
+const char *capsule_piece_name(Arena *arena, const char *of, const CapsulePiece *piece);
+// Leaves out every page that is not kept, by memory of the capsule and page; NULL for memory that
+// stays as it is. The contents stay those of the capsule that was read.
+void capsule_cut(Arena *arena, Capsule *capsule, const bool *const *kept, uint64_t page_bytes);
 
 uint32_t capsule_crc(uint32_t crc, const void *bytes, size_t n);  // begins with 0

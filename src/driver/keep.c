@@ -13,16 +13,13 @@
 #include "base/str.h"
 #include "driver/entry.h"
 
-// More than this in all allocations together: only what the chosen blocks touch is kept.
-#define KEPT_WHOLE_MAX ((size_t)48 << 20)
-
 void keep_fails(const char *why) {
   SeenTable *seen = driver_seen();
   if (seen && !seen->failed[0]) snprintf(seen->failed, sizeof seen->failed, "%s", why);
 }
 
 static bool keeps_all(const Kept *kept, const DriverRun *run, const char *blocks) {
-  return str_equal(blocks, "all") || kept->bytes <= KEPT_WHOLE_MAX || !run->function->kernel;
+  return str_equal(blocks, "all") || kept->bytes <= CAPSULE_WHOLE_MAX || !run->function->kernel;
 }
 
 Kept *keep_before(const DriverRun *run) {

@@ -1,12 +1,11 @@
 // Copies of memory → the runs of a capsule: zeros, bytes that were never written, and bytes. Where
-// only some pages were touched an allocation becomes several pieces, so that a file has nearby
-// bytes.
+// only some pages were touched an allocation becomes several pieces (capsule_next_piece).
 #include <string.h>
 
 #include "base/str.h"
 #include "driver/keep.h"
 
-enum { CHUNK = 512, WORD = 8, GAP_PAGES = 256 };
+enum { CHUNK = 512, WORD = 8 };
 
 typedef struct Runs {
   Arena *arena;
@@ -78,8 +77,9 @@ static bool is_in(const KeptMemory *m, size_t at) {
   return !m->touched || m->touched[at / PTX_PAGE_BYTES];
 }
 
-static void add_piece(const Kept *kept, const KeptMemory *m, size_t from, size_t to, bool no_data,
-                      bool ended, Capsule *capsule) {
+static void add_piece(const Kept *kept, const KeptMemory *m, const CapsulePiece *piece,
+                      bool no_data, bool ended, Capsule *capsule) {
+  const size_t from = (size_t)piece->from, to = (size_t)piece->to;
   Runs before = {.arena = kept->arena}, after = {.arena = kept->arena};
   for (size_t at = from, n; at < to; at += n) {
     n = to - at < CHUNK ? to - at : CHUNK;
@@ -92,38 +92,24 @@ static void add_piece(const Kept *kept, const KeptMemory *m, size_t from, size_t
       add_run(&after, CAPSULE_BYTES, at - from, n, m->later + at);
   }
   CapsuleMemory *out = &capsule->memory[capsule->n_memory++];
-  *out = (CapsuleMemory){
-      .kind = m->kind,
-      .name = from == 0 ? m->name : arena_printf(kept->arena, "%s + %zu", m->name, from),
-      .address = m->address + from,
-      .bytes = to - from,
-      .before = before.items,
-      .after = after.items,
-      .n_before = before.n,
-      .n_after = after.n};
-}
-
-// Pages from `*page` on that belong together; false: there are no more.
-static bool next_piece(const KeptMemory *m, int64_t *page, size_t *from, size_t *to) {
-  const int64_t n = kept_pages(m);
-  while (*page < n && m->touched && !m->touched[*page]) ++*page;
-  if (*page >= n) return false;
-  int64_t last = *page;
-  for (int64_t p = *page; p < n && p - last <= GAP_PAGES; p++)
-    if (!m->touched || m->touched[p]) last = p;
-  *from = (size_t)*page * PTX_PAGE_BYTES;
-  *to = (size_t)last * PTX_PAGE_BYTES + kept_page_bytes(m, last);
-  *page = last + 1;
-  return true;
+  *out = (CapsuleMemory){.kind = m->kind,
+                         .name = capsule_piece_name(kept->arena, m->name, piece),
+                         .address = m->address + from,
+                         .bytes = to - from,
+                         .before = before.items,
+                         .after = after.items,
+                         .n_before = before.n,
+                         .n_after = after.n};
 }
 
 void kept_runs(const Kept *kept, bool no_data, bool ended, Capsule *capsule) {
-  int64_t room = 0;
-  for (const KeptMemory *m = kept->memory; m; m = m->next) room += kept_pages(m) / GAP_PAGES + 2;
-  capsule->memory = ARENA_ARRAY(kept->arena, CapsuleMemory, room);
+  uint64_t room = 0;
+  for (const KeptMemory *m = kept->memory; m; m = m->next)
+    room += capsule_pieces_max(PTX_PAGE_BYTES, m->bytes);
+  capsule->memory = ARENA_ARRAY(kept->arena, CapsuleMemory, room + 1);
   for (const KeptMemory *m = kept->memory; m; m = m->next) {
-    int64_t page = 0;
-    size_t from, to;
-    while (next_piece(m, &page, &from, &to)) add_piece(kept, m, from, to, no_data, ended, capsule);
+    CapsulePiece piece = {0};
+    while (capsule_next_piece(m->touched, PTX_PAGE_BYTES, m->bytes, &piece))
+      add_piece(kept, m, &piece, no_data, ended, capsule);
   }
 }

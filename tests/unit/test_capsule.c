@@ -248,6 +248,76 @@ START_TEST(test_mutants_are_read_or_refused) {
 }
 END_TEST
 
+// ---- pages of it --------------------------------------------------------------------------------
+
+enum { PAGE = 64, PAGES = 1500, CUT_BYTES = PAGE * PAGES - 7 };
+
+// What a byte is, in one number; -1: no run has it.
+static int content_at(const CapsuleRun *runs, int n, uint64_t at) {
+  for (int i = 0; i < n; i++)
+    if (at - runs[i].from < runs[i].n)
+      return runs[i].bytes ? 256 + runs[i].bytes[at - runs[i].from] : (int)runs[i].content;
+  return -1;
+}
+
+static const CapsuleRun *random_runs(uint64_t *seed, bool whole, int *n) {
+  CapsuleRun *runs = ARENA_ARRAY(arena, CapsuleRun, CUT_BYTES);
+  *n = 0;
+  for (uint64_t at = 0; at < CUT_BYTES;) {
+    uint64_t bytes = 1 + random_next(seed) % (random_next(seed) % 4 ? 100 : 4000);
+    if (bytes > CUT_BYTES - at) bytes = CUT_BYTES - at;
+    const CapsuleContent content = whole ? (CapsuleContent)(random_next(seed) % 3) : CAPSULE_BYTES;
+    if (whole || random_next(seed) % 2)
+      runs[(*n)++] =
+          (CapsuleRun){content, at, bytes,
+                       content == CAPSULE_BYTES ? contents + random_next(seed) % 1000 : NULL};
+    at += bytes;
+  }
+  return runs;
+}
+
+static const CapsuleMemory *piece_at(const Capsule *c, uint64_t address) {
+  for (int i = 0; i < c->n_memory; i++)
+    if (c->memory[i].kind == CAPSULE_ALLOCATION &&
+        address - c->memory[i].address < c->memory[i].bytes)
+      return &c->memory[i];
+  return NULL;
+}
+
+// Each byte of a kept page is what it was; each other is outside, or left out.
+START_TEST(test_pages_are_kept_or_left_out) {
+  uint64_t seed = (uint64_t)_i + 1;
+  CapsuleMemory memory[] = {
+      {.kind = CAPSULE_ALLOCATION, .name = "a", .address = 0x7f0000000000, .bytes = CUT_BYTES},
+      a_capsule().memory[2]};
+  memory[0].before = random_runs(&seed, true, &memory[0].n_before);
+  memory[0].after = random_runs(&seed, false, &memory[0].n_after);
+  bool kept[PAGES];
+  const uint64_t one_of = 1 + random_next(&seed) % 400;
+  for (int i = 0; i < PAGES; i++) kept[i] = random_next(&seed) % one_of == 0;
+  Capsule capsule = a_capsule();
+  capsule.memory = memory, capsule.n_memory = 2;
+  capsule_cut(arena, &capsule, (const bool *const[]){kept, NULL}, PAGE);
+  Str out = str_new(arena);
+  ck_assert(capsule_write(arena, &capsule, collect, &out));
+  const char *why;
+  const Capsule *cut = read_bytes(arena, out.text, out.length, &why);
+  ck_assert_msg(cut != NULL, "%s", why);
+  for (uint64_t at = 0; at < CUT_BYTES; at++) {
+    const CapsuleMemory *m = piece_at(cut, memory[0].address + at);
+    const uint64_t in_piece = m ? memory[0].address + at - m->address : 0;
+    const int before = m ? content_at(m->before, m->n_before, in_piece) : CAPSULE_LEFT_OUT,
+              after = m ? content_at(m->after, m->n_after, in_piece) : -1;
+    const bool is_kept = kept[at / PAGE];
+    ck_assert_int_eq(
+        before, is_kept ? content_at(memory[0].before, memory[0].n_before, at) : CAPSULE_LEFT_OUT);
+    ck_assert_int_eq(after, is_kept ? content_at(memory[0].after, memory[0].n_after, at) : -1);
+  }
+  ck_assert_str_eq(cut->memory[cut->n_memory - 1].name, "weights");
+  ck_assert_int_le(cut->n_memory, PAGES / 256 + 2);
+}
+END_TEST
+
 Suite *suite_capsule(void) {
   Suite *suite = suite_create("capsule");
   TCase *tc = tcase_create("capsule");
@@ -263,6 +333,7 @@ Suite *suite_capsule(void) {
   tcase_add_test(tc, test_launches_that_are_none_are_refused);
   tcase_add_test(tc, test_any_changed_byte_is_refused);
   tcase_add_test(tc, test_mutants_are_read_or_refused);
+  tcase_add_loop_test(tc, test_pages_are_kept_or_left_out, 0, 12);
   suite_add_tcase(suite, tc);
   return suite;
 }

@@ -60,6 +60,52 @@ void open_capsule_before(const CapsuleMemory *m, unsigned char *bytes, unsigned 
   }
 }
 
+// Memory whose contents are read page by page, as blocks come by.
+typedef struct Pages {
+  const CapsuleMemory *memory;
+  bool *touched;
+} Pages;
+
+// The last run that begins at or in front of a byte.
+static int run_at(const CapsuleMemory *m, uint64_t at) {
+  int low = 0;
+  for (int high = m->n_before; high - low > 1;) {
+    const int middle = low + (high - low) / 2;
+    if (m->before[middle].from <= at)
+      low = middle;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+static void fill_page(void *self, unsigned char *bytes, int64_t from, int64_t n) {
+  const Pages *pages = self;
+  const CapsuleMemory *m = pages->memory;
+  const uint64_t first = (uint64_t)from, last = first + (uint64_t)n;
+  pages->touched[from / PTX_PAGE_BYTES] = true;
+  for (int i = run_at(m, first); i < m->n_before && m->before[i].from < last; i++) {
+    const CapsuleRun *run = &m->before[i];
+    const uint64_t begin = run->from > first ? run->from : first,
+                   end = run->from + run->n < last ? run->from + run->n : last;
+    if (run->content == CAPSULE_BYTES)
+      memcpy(bytes + (begin - first), run->bytes + (begin - run->from), (size_t)(end - begin));
+    if (run->content == CAPSULE_HIDDEN) fill_random(bytes + (begin - first), begin, end - begin);
+  }
+}
+
+static void give_pages(Arena *arena, PtxMachine *machine, const CapsuleMemory *m, bool *touched) {
+  Pages *pages = ARENA_NEW(arena, Pages);
+  *pages = (Pages){m, touched};
+  ptx_machine_give(machine, &(PtxGiven){.name = str_line(arena, m->name),
+                                        .address = m->address,
+                                        .bytes = (int64_t)m->bytes,
+                                        .memory = arena_alloc(arena, (size_t)m->bytes + SLACK),
+                                        .state = arena_alloc(arena, (size_t)m->bytes + SLACK),
+                                        .fill = fill_page,
+                                        .self = pages});
+}
+
 // Variables of machine code are memory at their addresses, which the code was linked with.
 static void give(Arena *arena, PtxMachine *machine, bool is_machine_code, const CapsuleMemory *m) {
   PtxGiven given = {.name = str_line(arena, m->name),
@@ -113,7 +159,8 @@ static bool give_params(PtxMachine *machine, const PtxFunction *kernel, const Ca
 }
 
 const OpenBuffer *open_give_capsule(Arena *arena, PtxMachine *machine, const PtxModule *module,
-                                    const PtxFunction *kernel, const Capsule *c, Diags *diags) {
+                                    const PtxFunction *kernel, const Capsule *c,
+                                    bool *const *touched, Diags *diags) {
   const uint64_t bytes = capsule_memory_bytes(c), room = tool_memory_bytes() / 4;
   if (bytes > room) {
     diag_add(diags, "capsule",
@@ -121,7 +168,12 @@ const OpenBuffer *open_give_capsule(Arena *arena, PtxMachine *machine, const Ptx
              bytes, room);
     return NULL;
   }
-  for (int i = 0; i < c->n_memory; i++) give(arena, machine, module->machine, &c->memory[i]);
+  for (int i = 0; i < c->n_memory; i++) {
+    if (touched && touched[i])
+      give_pages(arena, machine, &c->memory[i], touched[i]);
+    else
+      give(arena, machine, module->machine, &c->memory[i]);
+  }
   if (!give_params(machine, kernel, c, diags)) return NULL;
   for (int i = 0; i < c->n_maps; i++)
     if (!ptx_machine_map(machine, &c->maps[i].box, c->maps[i].address, c->maps[i].bytes, diags))

@@ -69,7 +69,8 @@ static PtxMachine *make_recorded(OpenResult *r, const OpenRequest *given, OpenBl
   r->launch.budget = given->budget * INT64_C(1000000);
   PtxMachine *machine = ptx_machine_new(r->arena, r->module, r->kernel, &r->launch, diags);
   if (machine)
-    r->buffers = open_give_capsule(r->arena, machine, r->module, r->kernel, capsule, diags);
+    r->buffers =
+        open_give_capsule(r->arena, machine, r->module, r->kernel, capsule, given->touched, diags);
   return r->buffers ? machine : NULL;
 }
 

@@ -22,6 +22,7 @@ typedef struct OpenRequest {
   bool compare;                   // with what a capsule's launch left
   bool orders;                    // keep the events of the first cluster, which alone is run
   bool record;                    // keep addresses, for better layouts and the detail
+  bool *const *touched;           // gets the pages that the blocks come by; NULL: nobody asks
   struct WatchList *watched;  // gets the files that the kernel is made of; NULL: no view watches
   bool detail;                // everything in JSON; says on stderr meanwhile what it is doing
 } OpenRequest;

@@ -1,6 +1,7 @@
 // Runs a program with our driver in front of it, and says which launches it had.
 #pragma once
 #include "base/diag.h"
+#include "capsule/capsule.h"
 #include "driver/seen.h"
 #include "model/words/target.h"
 
@@ -40,6 +41,17 @@ const char *record_real_driver(Arena *arena);
 void record_print_launches(Arena *arena, const RecordOutcome *outcome);
 // The same as rows, and as a capsule keeps them.
 const struct OpenLaunch *record_launches(Arena *arena, const RecordOutcome *outcome, int *n);
-const struct CapsuleLaunch *record_seen_launches(Arena *arena, const SeenTable *seen, int *n);
+const CapsuleLaunch *record_seen_launches(Arena *arena, const SeenTable *seen, int *n);
 // The contents of a capsule, told before the user shares it.
 void record_print_capsule(Arena *arena, const char *path);
+
+// ---- record_trim.c: out of a capsule goes what the asked block does not touch -------------------
+
+// Which pages the block comes by, by memory of the capsule, found by a run of the launch's machine
+// code in a process of its own; NULL with a sentence in *why: that run did not come to its end.
+const bool *const *record_touched(Arena *arena, const char *path, const char *blocks,
+                                  const Capsule *capsule, const char **why);
+// Cuts a capsule, as it was read from `path`, to those pages; the file stays as it is. One that is
+// small, whose contents are hidden or that the driver has cut is left alone. Says on stderr what
+// takes time, and why all of the memory is kept.
+void record_trim(Arena *arena, const char *path, const char *blocks, Capsule *capsule);

@@ -1,14 +1,16 @@
 // c = a + b by the driver's functions, looked up by name as PyTorch and Triton do: no header, no
 // toolkit. Words: the file of PTX; "extra" hands the parameters over as one block; "graph" captures
 // the launch in a graph, with a copy of b in front, and launches that twice; "graph3" has
-// three launches in the graph, of which two add b to c; "managed" asks for what no stand-in has.
+// three launches in the graph, of which two add b to c; "managed" asks for what no stand-in has;
+// "large" has each array in the middle of 17 MiB that are full, with its first 512 numbers in
+// front of the end of a page, counted from the begin of the allocation.
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { N = 1000, BLOCK = 128 };
+enum { N = 1000, BLOCK = 128, LARGE = 17 << 20, PAGE = 4096 };
 
 static void *library;
 static void *find(const char *name) {
@@ -46,11 +48,17 @@ int main(int argc, char **argv) {
        "_Z3addIfEvPKT_S2_PS0_i");
   static float host[N], result[N];
   for (int i = 0; i < N; i++) host[i] = (float)i;
-  uint64_t a, b, c;
+  uint64_t a, b, c, *const arrays[] = {&a, &b, &c};
   int n = N, status = 0, wrong = 0;
-  CALL(cuMemAlloc_v2, (uint64_t *, size_t), &a, sizeof host);
-  CALL(cuMemAlloc_v2, (uint64_t *, size_t), &b, sizeof host);
-  CALL(cuMemAlloc_v2, (uint64_t *, size_t), &c, sizeof host);
+  const int large = !strcmp(how, "large");
+  static unsigned full[LARGE / sizeof(unsigned)];
+  for (unsigned i = 0; large && i < LARGE / sizeof *full; i++) full[i] = i * 2654435761U | 1;
+  for (int i = 0; i < 3; i++) {
+    CALL(cuMemAlloc_v2, (uint64_t *, size_t), arrays[i], large ? sizeof full : sizeof host);
+    if (!large) continue;
+    CALL(cuMemcpyHtoD_v2, (uint64_t, const void *, size_t), *arrays[i], full, sizeof full);
+    *arrays[i] += LARGE / 2 + PAGE / 2;
+  }
   CALL(cuMemcpyHtoD_v2, (uint64_t, const void *, size_t), a, host, sizeof host);
   CALL(cuMemcpyHtoD_v2, (uint64_t, const void *, size_t), b, host, sizeof host);
   if (!strcmp(how, "managed")) {

@@ -412,10 +412,10 @@ McReading mc_reading(const McKnown *k, const McEvent *e, const McEvent *from, in
   if (!result || !sources || result->n_read != sources) return MC_READS_UNKNOWN;
   // x + x in place of x + y: the value is another source's where a shuffle did nothing.
   const uint32_t value = from->pieces[piece].value;
-  int more = 0;
-  for (int n = 0; n < e->n_data; n++) more += e->read[n] == value;
-  for (int r = 0; r < result->n_read; r++) more -= result->read[r].value == value;
-  if (more > 0 && !mc_is_right(k, from, piece)) return MC_READS_UNKNOWN;
+  int here = 0, in_ptx = 0;
+  for (int n = 0; n < e->n_data; n++) here += e->read[n] == value;
+  for (int r = 0; r < result->n_read; r++) in_ptx += result->read[r].value == value;
+  if (in_ptx && here > in_ptx && !mc_is_right(k, from, piece)) return MC_READS_UNKNOWN;
   for (int r = 0; r < result->n_read; r++)
     if (is_read(&result->read[r], &from->pieces[piece], result->mask == from->mask))
       return MC_READS_RIGHT;

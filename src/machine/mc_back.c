@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "machine/mc_cubin.h"
+#include "machine/mc_flow.h"
 
 enum { HOPS = 16, NOBODY = MC_NOBODY };
 
@@ -84,17 +85,6 @@ static int event_at(const McFollowed *t, int pc, int64_t when) {
   return NOBODY;
 }
 
-static bool writes_register(const McStep *step, PtxArg reg) {
-  for (int n = 0; n < step->n; n++) {
-    const McOperand *o = &step->operands[n];
-    if (!o->present || (o->letter != 'd' && o->letter != 'p')) continue;
-    const int behind = o->letter == 'p' ? MC_FRAME_T : 0;
-    for (int k = 0; k < (behind ? 1 : o->n); k++)
-      if (o->arg[k] + behind == reg) return true;
-  }
-  return false;
-}
-
 static int maker_of_missing(const Way *w, int at, bool is_plain);
 static int misdirected_source(const Way *w, int at);
 
@@ -116,7 +106,7 @@ static bool is_other_right(const Way *w, const McEvent *e, int n, const McEvent 
   if (mc_is_told(&w->known, f)) return mc_is_own(&w->known, f, p);
   if (is_in_right_row(w, e, n)) return false;
   return (f->pieces[p].varies && mc_is_right(&w->known, f, p)) ||
-         maker_of_missing(w, (int)(e - w->t.events), false) != NOBODY;
+         maker_of_missing(w, (int)(e - w->t.events), mc_is_own(&w->known, f, p)) != NOBODY;
 }
 
 // Whether a source is the value of an event that is right.
@@ -140,7 +130,7 @@ static int left_out(const Way *w, const McEvent *e, int n) {
   const int from = e->from[n] < 0 ? -1 : w->t.events[e->from[n]].pc;
   for (int pc = e->pc - 1; pc > from; pc--) {
     const PtxInst *i = &w->t.code[pc];
-    if (!i->machine || i->guard == PTX_PRED_TRUE || !writes_register(i->machine, e->reg[n]))
+    if (!i->machine || i->guard == PTX_PRED_TRUE || !mc_writes_register(i->machine, e->reg[n]))
       continue;
     bool ran = false;
     for (int k = 0; k < w->t.n && !ran; k++) ran = w->t.events[k].pc == pc;
@@ -239,6 +229,14 @@ static bool reads(const Way *w, const McEvent *e, const McResult *result, const 
   return false;
 }
 
+// The instruction that took the nth source's register from another one that wrote it; NOBODY.
+static int taker_from(const Way *w, const McEvent *e, int n, int maker) {
+  const McEvent *m = &w->t.events[maker];
+  for (int p = 0; p < m->n_wrote; p++)
+    if (e->reg[n] == m->wrote[p] && e->from[n] > maker) return w->t.events[e->from[n]].pc;
+  return NOBODY;
+}
+
 // The instruction behind a value that the PTX reads here and this event does not: it put it into
 // another register, or another one took the register from it. `is_plain`: a value that is the same
 // in all lanes counts, too, which many instructions make.
@@ -252,10 +250,9 @@ static int maker_of_missing(const Way *w, int at, bool is_plain) {
     for (int i = at - 1; i >= 0; i--) {
       const McEvent *maker = &w->t.events[i];
       if (!made(maker, result, &result->read[r])) continue;
-      for (int n = 0; n < e->n; n++)
-        for (int p = 0; p < maker->n_wrote; p++)
-          if (e->reg[n] == maker->wrote[p] && e->from[n] > i) return w->t.events[e->from[n]].pc;
-      return maker->pc;
+      int taker = NOBODY;
+      for (int n = 0; n < e->n && taker == NOBODY; n++) taker = taker_from(w, e, n, i);
+      return taker != NOBODY ? taker : maker->pc;
     }
   }
   return NOBODY;
@@ -300,7 +297,8 @@ static int untold_source(const Way *w, int at) {
   return NOBODY;
 }
 
-// The instruction that made the address of the PTX, less what this event adds to its register.
+// The instruction that made the address of the PTX, less what this event adds to its register; or
+// the one that took the register from it.
 static int maker_of_place(const Way *w, int at) {
   const McEvent *e = &w->t.events[at];
   uint64_t address = 0;
@@ -309,43 +307,17 @@ static int maker_of_place(const Way *w, int at) {
   const uint32_t by = (uint32_t)(address - e->address);
   for (int n = e->n_data; by && n < e->n; n++)
     for (int i = at - 1; i >= 0; i--)
-      for (int p = 0; p < w->t.events[i].n_wrote; p++)
-        if (w->t.events[i].wrote[p] < MC_FRAME_T &&
-            w->t.events[i].pieces[p].value == e->read[n] + by)
-          return w->t.events[i].pc;
+      for (int p = 0; p < w->t.events[i].n_wrote; p++) {
+        if (w->t.events[i].wrote[p] >= MC_FRAME_T ||
+            w->t.events[i].pieces[p].value != e->read[n] + by)
+          continue;
+        const int taker = taker_from(w, e, n, i);
+        return taker != NOBODY ? taker : w->t.events[i].pc;
+      }
   return NOBODY;
 }
 
 static void back_from_event(Way *w, int at, bool by_place, int hop);
-
-static bool reads_predicate(const PtxInst *i, PtxArg pred) {
-  if (i->guard == pred) return true;
-  for (int n = 0; i->machine && n < i->machine->n; n++) {
-    const McOperand *o = &i->machine->operands[n];
-    if (o->present && o->letter == 'q' && o->arg[0] == pred) return true;
-  }
-  return false;
-}
-
-// The last instruction in front of a place that writes a predicate that is never read.
-static int dead_predicate(const Way *w, int pc) {
-  for (int at = pc - 1; at >= 0; at--) {
-    const McStep *step = w->t.code[at].machine;
-    for (int n = 0; step && n < step->n; n++) {
-      const McOperand *o = &step->operands[n];
-      const PtxArg pred = o->arg[0];
-      if (!o->present || o->letter != 'p' || pred == MC_PT || pred == MC_FRAME_UP + MC_PT) continue;
-      bool read = false, over = false;
-      for (int k = at + 1; k < w->back->n_code && !read && !over; k++) {
-        read = reads_predicate(&w->t.code[k], pred);
-        over = w->t.code[k].machine && w->t.code[k].guard == PTX_PRED_TRUE &&
-               writes_register(w->t.code[k].machine, MC_FRAME_T + pred);
-      }
-      if (!read) return at;
-    }
-  }
-  return NOBODY;
-}
 
 // The guard of an instruction has the wrong value, or is the wrong one.
 static void back_from_guard(Way *w, int pc, int before, int hop) {
@@ -356,7 +328,7 @@ static void back_from_guard(Way *w, int pc, int before, int hop) {
   for (int p = 0; !right && p < w->t.events[writer].n_wrote; p++)
     if (w->t.events[writer].wrote[p] == MC_FRAME_T + i->guard)
       right = mc_is_right(&w->known, &w->t.events[writer], p);
-  const int dead = dead_predicate(w, pc),
+  const int dead = mc_dead_predicate(w->t.code, w->back->n_code, pc),
             astray = writer == NOBODY ? NOBODY : misdirected_source(w, writer);
   if (astray != NOBODY) {
     put(w, astray, w->t.events[writer].pc, NOBODY);
@@ -431,6 +403,19 @@ static bool back_in_lane(Way *w, int at, int hop) {
   return true;
 }
 
+// A source that is not right: one whose value the PTX never has goes before one that has no line.
+static int wrong_source(const Way *w, const McEvent *e, int from, int to) {
+  int first = NOBODY;
+  for (int n = from; n < to; n++) {
+    if (is_source_right(w, e, n)) continue;
+    const McEvent *f = &w->t.events[e->from[n]];
+    if (first == NOBODY) first = n;
+    for (int p = 0; p < f->n_wrote; p++)
+      if (f->wrote[p] == e->reg[n] && !mc_is_right(&w->known, f, p)) return n;
+  }
+  return first;
+}
+
 static void back_from_event(Way *w, int at, bool by_place, int hop) {
   int reader = NOBODY;
   for (bool moved = true; moved;) {
@@ -440,18 +425,19 @@ static void back_from_event(Way *w, int at, bool by_place, int hop) {
     come_by(w->back, e->pc);
     if (e->loads && !by_place && back_in_lane(w, at, hop)) return;
     if (e->loads && !place && back_through_memory(w, at, hop)) return;
-    for (int n = place ? e->n_data : 0; n < (place || e->loads ? e->n : e->n_data); n++) {
+    const int first = place ? e->n_data : 0, end = place || e->loads ? e->n : e->n_data;
+    const int wrong = wrong_source(w, e, first, end);
+    for (int n = first; n < end && (wrong == NOBODY || n <= wrong); n++) {
       const int skipped = left_out(w, e, n);
-      if (skipped != NOBODY) {
-        back_from_guard(w, skipped, at, hop);
-        return;
-      }
-      if (is_source_right(w, e, n)) continue;
-      at = e->from[n];
+      if (skipped == NOBODY) continue;
+      back_from_guard(w, skipped, at, hop);
+      return;
+    }
+    if (wrong != NOBODY) {
+      at = e->from[wrong];
       reader = e->pc;
       moved = true;
       w->back->out.steps++;
-      break;
     }
     by_place = false;
   }

@@ -234,3 +234,44 @@ bool mc_flow_is_written(const McFlow *flow, int pc, int n, PtxArg reg) {
     if (has(&flow->node[at].writes, reg)) return true;
   return false;
 }
+
+// ---- by the text --------------------------------------------------------------------------------
+
+bool mc_writes_register(const McStep *step, PtxArg reg) {
+  for (int n = 0; n < step->n; n++) {
+    const McOperand *o = &step->operands[n];
+    if (!o->present || (o->letter != 'd' && o->letter != 'p')) continue;
+    const int behind = o->letter == 'p' ? MC_FRAME_T : 0;
+    for (int k = 0; k < (behind ? 1 : o->n); k++)
+      if (o->arg[k] + behind == reg) return true;
+  }
+  return false;
+}
+
+static bool reads_predicate(const PtxInst *i, PtxArg pred) {
+  if (i->guard == pred) return true;
+  for (int n = 0; i->machine && n < i->machine->n; n++) {
+    const McOperand *o = &i->machine->operands[n];
+    if (o->present && o->letter == 'q' && o->arg[0] == pred) return true;
+  }
+  return false;
+}
+
+int mc_dead_predicate(const PtxInst *code, int n_code, int pc) {
+  for (int at = pc - 1; at >= 0; at--) {
+    const McStep *step = code[at].machine;
+    for (int n = 0; step && n < step->n; n++) {
+      const McOperand *o = &step->operands[n];
+      const PtxArg pred = o->arg[0];
+      if (!o->present || o->letter != 'p' || pred == MC_PT || pred == MC_FRAME_UP + MC_PT) continue;
+      bool read = false, over = false;
+      for (int k = at + 1; k < n_code && !read && !over; k++) {
+        read = reads_predicate(&code[k], pred);
+        over = code[k].machine && code[k].guard == PTX_PRED_TRUE &&
+               mc_writes_register(code[k].machine, MC_FRAME_T + pred);
+      }
+      if (!read) return at;
+    }
+  }
+  return MC_NOWHERE;
+}

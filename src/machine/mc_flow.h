@@ -29,3 +29,7 @@ bool mc_flow_is_written(const McFlow *flow, int pc, int n, PtxArg reg);
 enum { MC_FLOW_SOURCES = 64 };
 int mc_flow_reads(const PtxInst *inst, PtxArg out[MC_FLOW_SOURCES]);
 int mc_flow_writes(const PtxInst *inst, PtxArg out[MC_FLOW_SOURCES]);
+
+bool mc_writes_register(const McStep *step, PtxArg reg);
+// The last instruction in front of a place that writes a predicate that is never read; -1: none.
+int mc_dead_predicate(const PtxInst *code, int n_code, int pc);

@@ -410,6 +410,12 @@ McReading mc_reading(const McKnown *k, const McEvent *e, const McEvent *from, in
   const McAlike *row = alike_of(e->name);
   const int sources = row && row->sources == ITS_DATA ? e->n_data : row ? row->sources : 0;
   if (!result || !sources || result->n_read != sources) return MC_READS_UNKNOWN;
+  // x + x in place of x + y: the value is another source's where a shuffle did nothing.
+  const uint32_t value = from->pieces[piece].value;
+  int here = 0, in_ptx = 0;
+  for (int n = 0; n < e->n_data; n++) here += e->read[n] == value;
+  for (int r = 0; r < result->n_read; r++) in_ptx += result->read[r].value == value;
+  if (in_ptx && here > in_ptx && !mc_is_right(k, from, piece)) return MC_READS_UNKNOWN;
   for (int r = 0; r < result->n_read; r++)
     if (is_read(&result->read[r], &from->pieces[piece], result->mask == from->mask))
       return MC_READS_RIGHT;
@@ -449,14 +455,13 @@ bool mc_is_right(const McKnown *k, const McEvent *e, int piece) {
 }
 
 bool mc_is_place_right(const McKnown *k, const McEvent *e) {
+  const uint64_t reserved = e->space == PTX_SPACE_SHARED ? MC_RESERVED_SHARED : 0;
   bool is_known = false;
   for (int i = 0; i < k->n_touches; i++) {
     if (k->touches[i].line != e->line || e->line >= k->n_lines) continue;
     is_known = true;
     if (k->touched[e->line] == e->times && k->touches[i].nth != e->nth) continue;
-    if (k->touches[i].address == e->address ||
-        (e->space == PTX_SPACE_SHARED && k->touches[i].address == e->address - MC_RESERVED_SHARED))
-      return true;
+    if (k->touches[i].address == e->address - reserved) return true;
   }
   return !is_known;
 }

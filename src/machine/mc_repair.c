@@ -371,11 +371,11 @@ McRepair mc_repair(Arena *arena, const PtxModule *module, McLeaves *leaves, void
   s.patched.code = ARENA_ARRAY(arena, PtxInst, n + 1);
   memcpy(s.patched.code, module->code, sizeof *module->code * (size_t)n);
   try_dead_for(&s, hints, n_hints);
+  for (int pc = 0; pc < n && !is_over(&s); pc++)
+    if (s.flow.is_dead[pc]) try_lost(&s, pc);
   for (int i = 0; i < n_hints && i < FIRST && !is_over(&s); i++) try_whole(&s, hints[i]);
   for (int i = FIRST; i < n_hints && !is_over(&s); i++)
     if (is_at(&s, hints[i])) try_sources(&s, hints[i]);
-  for (int pc = 0; pc < n && !is_over(&s); pc++)
-    if (s.flow.is_dead[pc]) try_lost(&s, pc);
   for (int pc = 0; pc < n && !is_over(&s); pc++)
     if (s.flow.is_unwritten[pc]) {
       try_sources(&s, pc);

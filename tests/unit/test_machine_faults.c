@@ -375,6 +375,43 @@ START_TEST(test_planted_faults_are_located) {
 }
 END_TEST
 
+// Kinds of faults, one each, that are named first.
+static const struct {
+  const char *id;
+  int at;
+  const char *text;
+} named[] = {
+    // Takes the register of an address that another instruction has made: was R26.
+    {"k03", 0x590, "LEA R24, R25, UR4, 0x2"},
+    // Gives each lane its own value: x + x in place of x + y. Was DOWN.
+    {"k07", 0x3c0, "SHFL.UP PT, R11, R8, 0x1, 0x1f"},
+    // Reads a number that is right for what it is: was UR7.
+    {"k09", 0x26e0, "FMUL R0, R0, UR6"},
+    // Writes sums to registers that nothing reads: was R12.
+    {"k11", 0x18e0, "HMMA.16816.F32 R8, R60.reuse, R44, R12"},
+    // Lower words of an address are right, upper ones are not: was R41.
+    {"k11", 0xf40, "IMAD R45, R3, UR11, RZ"},
+};
+
+START_TEST(test_a_kind_of_fault_is_named_first) {
+  int index = 0;
+  while (index < KERNELS && strcmp(open_case_id(index), named[_i].id) != 0) index++;
+  ck_assert_int_lt(index, KERNELS);
+  Kernel k;
+  settle_kernel(&k, index);
+  McListing *listing = ARENA_ARRAY(arena, McListing, k.n + 1);
+  memcpy(listing, k.listing, sizeof *listing * (size_t)k.n);
+  Fault f = {.kernel = &k, .pc = named[_i].at / 16, .text = named[_i].text};
+  ck_assert_str_ne(listing[f.pc].text, f.text);
+  listing[f.pc].text = f.text;
+  f.module[1] = read_module(arena, &k, listing);
+  McFault found;
+  McRepair repair;
+  const Verdict v = judge(arena, &f, TRIAL_LANES_SAMPLED, &found, &repair);
+  ck_assert_msg(v == LOCATED, "%s", fault_text(arena, &k, &f, &found, &repair, v));
+}
+END_TEST
+
 #define LOST "tests/data/machine/lost_sign"
 
 // pytorch#190973, in twelve instructions of PTX.
@@ -395,6 +432,8 @@ Suite *suite_machine_faults(void) {
   tcase_set_timeout(tcase, 3600);
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_test(tcase, test_planted_faults_are_located);
+  tcase_add_loop_test(tcase, test_a_kind_of_fault_is_named_first, 0,
+                      (int)(sizeof named / sizeof *named));
   tcase_add_test(tcase, test_a_published_miscompile_is_found_from_its_ptx);
   suite_add_tcase(suite, tcase);
   return suite;

@@ -21,7 +21,7 @@
 #include "cli/open/open_parts.h"
 #include "cli/open/open_run.h"
 
-enum { TRIM_BUDGET = 400, TRIM_SECONDS = 120, WHY = 512 };  // millions of lane instructions
+enum { TRIM_BUDGET = 400, TRIM_SECONDS = 30, WHY = 512 };  // millions of lane instructions
 
 // The answer of the child, in memory that both processes have.
 typedef struct Answer {

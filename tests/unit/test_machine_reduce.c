@@ -199,7 +199,7 @@ static const struct {
 };
 
 START_TEST(test_a_wrong_assembler_is_shown_by_few_lines) {
-  enum { CHEAP = 2 };
+  enum { CHEAP = 1 };
   if (!has_tools() || (_i >= CHEAP && !stress_is_on())) return;
   const char *script = wrong_ptxas(wrongs[_i].change), *run_it;
   const CliRun run = cli_shell(

@@ -11,7 +11,7 @@
 // SM is the foremost, which gets most. Worked example, three slots and 116 blocks for 132 SMs:
 //
 //   ends at 19.1, 22.7, 22.7: all have one place free before any has two: one block for each of 116
-//   ends at 100, 101.5, 103, spread 2 %: the foremost has its second end at 99.5, when six in ten
+//   ends at 100, 101.5, 103, spread 2 %: the foremost has its second end at 99.5, when 37 in 100
 //   have had their first: it gets a second block
 //
 // A clock in which nothing can happen is passed over: the engine goes to the next thing that is

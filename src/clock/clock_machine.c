@@ -15,6 +15,8 @@ typedef struct Fact {
   { #member, offsetof(ClockMachine, member), true, least, most }
 #define CLOCKS(member) \
   { #member, offsetof(ClockMachine, member), false, 0, 20000 }
+#define SHARE(member) \
+  { #member, offsetof(ClockMachine, member), false, 0, 1 }
 #define PIPE(key, pipe) \
   { key, offsetof(ClockMachine, pipe_clocks[SASS_PIPE_##pipe]), true, 1, 256 }
 static const Fact facts[] = {
@@ -57,8 +59,8 @@ static const Fact facts[] = {
     CLOCKS(group_unit_clocks),
     CLOCKS(group_end_clocks),
     CLOCKS(block_clocks),
-    CLOCKS(sm_spread),
-    CLOCKS(slot_spread),
+    SHARE(sm_spread),
+    SHARE(slot_spread),
     CLOCKS(launch_clocks),
     CLOCKS(early_launch_clocks),
     CLOCKS(code_begin_clocks),

@@ -276,11 +276,16 @@ static bool goes_far(Engine *e, int pc) {
   return true;
 }
 
+static double first_share(const Engine *e, int pc) {
+  const double share = e->in->first_share ? e->in->first_share[pc] : 1;
+  return share > 0 ? share : 1;
+}
+
 // Whether another warp of the block has asked L2 in this turn for what this warp loads; `back`:
 // when that has come.
 static bool was_asked(Engine *e, int warp, int pc, double *back) {
-  const double first = e->in->first_share ? e->in->first_share[pc] : 1;
-  if (first >= 1 || !(first > 0)) return false;
+  const double first = first_share(e, pc);
+  if (first >= 1) return false;
   const int n = e->in->code->n, asking = max_int(1, (int)ceil(first * e->in->warps - 1e-6));
   EngineFetch *fetch = &e->fetch[warp / e->in->warps * n + pc];
   const int turn = ++e->came[warp * n + pc];
@@ -304,10 +309,9 @@ static double load_far(Engine *e, int warp, int pc, double leaves) {
   double back = 0;
   if (!goes_far(e, pc)) return near;
   if (was_asked(e, warp, pc, &back)) return fmax(near, back);
-  const double first =
-      e->in->first_share && e->in->first_share[pc] > 0 ? e->in->first_share[pc] : 1;
   const Asked asked = {warp, pc, is_cold(e, pc)};
-  back = take_from_l2(e, &asked, leaves, e->in->far_bytes[pc] / e->in->far_share[pc] / first,
+  back = take_from_l2(e, &asked, leaves,
+                      e->in->far_bytes[pc] / e->in->far_share[pc] / first_share(e, pc),
                       share_of_l2(e, m->far_bytes, m->far_most_bytes));
   note_asked(e, warp, pc, back);
   return back;

@@ -5,39 +5,20 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/embed.h"
 #include "base/str.h"
 #include "clock/clock_kernel.h"
-#include "clock/clock_machine.h"
+#include "clock_hand.h"
 
 Suite *suite_clock_beside(void);
 
-enum { NONE = SASS_NO_REGISTER, NO_SCOREBOARD = 7, LOOP = 128, TURNS = 8, WARPS = 4 };
+enum { LOOP = 128, TURNS = 8, WARPS = 4 };
 
 static Arena *arena;
 static void setup(void) { arena = arena_new("test clock beside"); }
 static void teardown(void) { arena_free(arena); }
 
-static const ClockMachine *machine_of_h200(void) {
-  ClockMachine *machine = ARENA_NEW(arena, ClockMachine);
-  Diags diags = diags_new(arena);
-  const EmbeddedFile *file = embed_find(arena, "clock/sm_90.json");
-  const JsonValue *root = json_parse(arena, file->text, file->size, &diags, "sm_90.json");
-  ck_assert_msg(root && clock_machine_read(root, machine, &diags), "%s", diags_text(arena, &diags));
-  return machine;
-}
-
 static SassInst plain(SassPipe pipe, int stall) {
-  SassOpcode *row = ARENA_NEW(arena, SassOpcode);
-  *row = (SassOpcode){.name = "", .pipe = pipe, .kind = SASS_KIND_PLAIN};
-  return (SassInst){.opcode = row,
-                    .written = NONE,
-                    .read = {NONE, NONE, NONE},
-                    .stall = stall,
-                    .writes_scoreboard = NO_SCOREBOARD,
-                    .reads_scoreboard = NO_SCOREBOARD,
-                    .guard = 7,
-                    .target = SASS_NO_TARGET};
+  return clock_hand_inst(arena, "", pipe, SASS_KIND_PLAIN, stall);
 }
 
 // wgmma m64n128k16, asked for more often than it is done, in 64 clocks.
@@ -70,7 +51,7 @@ static double play(const SassInst *one, const SassInst *products) {
   for (int w = 0; w < n; w++)
     way[w] = w < first ? rounds_of(&loops[1], PRODUCTS) : rounds_of(&loops[0], TURNS);
   const ClockBlock block = {way};
-  const ClockKernel kernel = {.machine = machine_of_h200(),
+  const ClockKernel kernel = {.machine = clock_hand_machine(arena),
                               .code = &code,
                               .wavefronts = nothing,
                               .lines = nothing,

@@ -4,42 +4,22 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "base/embed.h"
-#include "base/str.h"
-#include "base/whole.h"
 #include "clock/clock_kernel.h"
-#include "clock/clock_machine.h"
+#include "clock_hand.h"
 #include "kernels/toolchain/machine/access_costs.h"
 
 Suite *suite_clock_blocks(void);
 
-enum { NONE = SASS_NO_REGISTER, NO_SCOREBOARD = 7, SMS = 132, KINDS_MAX = 4 };
+enum { SMS = 132, KINDS_MAX = 4 };
 
 static Arena *arena;
 static void setup(void) { arena = arena_new("test clock blocks"); }
 static void teardown(void) { arena_free(arena); }
 
-static const ClockMachine *machine_of_h200(void) {
-  ClockMachine *machine = ARENA_NEW(arena, ClockMachine);
-  Diags diags = diags_new(arena);
-  const EmbeddedFile *file = embed_find(arena, "clock/sm_90.json");
-  const JsonValue *root = json_parse(arena, file->text, file->size, &diags, "sm_90.json");
-  ck_assert_msg(root && clock_machine_read(root, machine, &diags), "%s", diags_text(arena, &diags));
-  return machine;
-}
-
 static SassInst inst_of(const char *name, SassPipe pipe, SassKind kind) {
-  SassOpcode *row = ARENA_NEW(arena, SassOpcode);
-  *row = (SassOpcode){.name = name, .pipe = pipe, .kind = kind};
-  return (SassInst){.opcode = row,
-                    .written = NONE,
-                    .read = {NONE, NONE, NONE},
-                    .stall = 2,
-                    .bytes = 4,
-                    .writes_scoreboard = NO_SCOREBOARD,
-                    .reads_scoreboard = NO_SCOREBOARD,
-                    .guard = 7,
-                    .target = SASS_NO_TARGET};
+  SassInst out = clock_hand_inst(arena, name, pipe, kind, 2);
+  out.bytes = 4;
+  return out;
 }
 
 // ---- the blocks of a grid -----------------------------------------------------------------------
@@ -111,7 +91,7 @@ static ClockStay play(int64_t grid, int resident, const int *clocks, int n) {
   *code = (SassCode){1, inst};
   ClockBlock *kind = ARENA_ARRAY(arena, ClockBlock, KINDS_MAX);
   for (int i = 0; i < n; i++) kind[i] = block_of(clocks[i]);
-  ClockKernel kernel = {.machine = machine_of_h200(),
+  ClockKernel kernel = {.machine = clock_hand_machine(arena),
                         .code = code,
                         .wavefronts = nothing,
                         .lines = nothing,
@@ -180,7 +160,7 @@ static double clocks_of_loads(double first_share) {
     way[w] = (SassWay){.ended = true, .n_stretches = n, .stretch = stretch};
   }
   const ClockBlock block = {way};
-  const ClockKernel kernel = {.machine = machine_of_h200(),
+  const ClockKernel kernel = {.machine = clock_hand_machine(arena),
                               .code = &code,
                               .wavefronts = nothing,
                               .lines = lines,
@@ -199,7 +179,7 @@ static double clocks_of_loads(double first_share) {
 // The second warp begins half a latency late, and is no later in the end: what the first has asked
 // for comes for both. Where each asks for its own lines it stays behind.
 START_TEST(a_line_comes_for_all_warps_that_ask_for_it) {
-  const ClockMachine *machine = machine_of_h200();
+  const ClockMachine *machine = clock_hand_machine(arena);
   const double alone = clocks_of_loads(1), together = clocks_of_loads(0.5);
   ck_assert_double_ge(together, machine->far_clocks);
   ck_assert_double_le(together, machine->far_clocks + 16);

@@ -80,8 +80,9 @@ bool clock_banks_give(ClockBanks *banks, int warp, const SassInst *inst, int win
   return true;
 }
 
-void clock_banks_tick(ClockBanks *banks) {
-  for (int bank = 0; bank < CLOCK_BANKS; bank++) banks->taken[bank] >>= 1;
+void clock_banks_tick(ClockBanks *banks, int64_t clocks) {
+  for (int bank = 0; bank < CLOCK_BANKS; bank++)
+    banks->taken[bank] = clocks < 64 ? banks->taken[bank] >> clocks : 0;
 }
 
 void clock_banks_forget(ClockBanks *banks, int number) {

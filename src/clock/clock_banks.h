@@ -25,7 +25,8 @@ void clock_banks_needs(const ClockBanks *banks, int warp, const SassInst *inst,
 // Takes the ports within `window` clocks, or longer where an operand count asks for it, and fills
 // the cache; false, and nothing is taken, where they are not free.
 bool clock_banks_give(ClockBanks *banks, int warp, const SassInst *inst, int window);
-void clock_banks_tick(ClockBanks *banks);
+// So many clocks go by.
+void clock_banks_tick(ClockBanks *banks, int64_t clocks);
 // Fills the cache without a port; an instruction that waits for none, such as a load.
 void clock_banks_keep(ClockBanks *banks, int warp, const SassInst *inst);
 // A register that is written is read anew.

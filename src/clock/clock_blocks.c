@@ -104,22 +104,6 @@ static void fill_slots(Engine *e, Played *played) {
   }
 }
 
-// Charges the clocks that are passed over as the last one was.
-static void pass_over(Engine *e, int64_t to) {
-  const double n = (double)(to - e->now) * e->weight;
-  for (int k = 0; k < e->machine->schedulers; k++) {
-    EngineScheduler *s = &e->scheduler[k];
-    for (int i = 0; i < s->n; i++) {
-      const int warp = s->order[i];
-      const int at = e->warp[warp].pc * CLOCK_CAUSE_COUNT + (int)s->held[i];
-      e->spent[at] += n;
-      e->lost[at] += n / s->n;
-      if (e->watch) engine_watch_clock(e, k, warp, e->warp[warp].pc, s->held[i], to - e->now);
-    }
-  }
-  e->now = to;
-}
-
 // A clock between the first end and the last with all slots taken stands for those of the blocks
 // behind the played ones, too.
 static double weight_in_the_middle(const Engine *e, const Played *played) {
@@ -134,20 +118,26 @@ static bool play(Engine *e, Played *played) {
     const bool any = engine_clock(e);
     if (!(played->first > 0) && e->ended >= 1) played->first = time_of(e);
     if (!(played->full > 0) && e->ended > played->blocks - e->slots) played->full = time_of(e);
-    e->weight = played->first > 0 && !(played->full > 0) ? weight_in_the_middle(e, played) : 1;
+    const bool is_middle = played->first > 0 && !(played->full > 0);
+    engine_weigh(e, is_middle ? weight_in_the_middle(e, played) : 1);
     if (any || e->ended >= played->blocks) continue;
     const int64_t next = engine_next(e);
     if (next < 0) return false;
-    if (next > e->now) pass_over(e, next);
+    if (next > e->now) engine_pass_over(e, next);
   }
   played->end = time_of(e);
   return e->ended >= played->blocks;
 }
 
+int clock_blocks_played(const ClockKernel *kernel) {
+  const int slots = min_int(kernel->resident, CLOCK_WARPS_MAX / max_int(1, kernel->warps));
+  return min_int(kernel->blocks, GENERATIONS * slots);
+}
+
 static Played begin(Engine *e) {
   e->counts = true;
   e->now = 1;
-  const int blocks = min_int(e->in->blocks, GENERATIONS * e->slots);
+  const int blocks = clock_blocks_played(e->in);
   return (Played){.blocks = blocks, .behind = e->in->blocks - blocks};
 }
 

@@ -32,6 +32,7 @@ static int wait_for_unit(const Engine *e, const EngineScheduler *s) {
 }
 
 static bool queue_is_full(const Engine *e, const EngineScheduler *s) {
+  if (s->unit_free <= (double)e->now) return s->n_queued >= e->machine->queue;
   return s->n_queued + wait_for_unit(e, s) >= e->machine->queue;
 }
 
@@ -65,6 +66,11 @@ static bool heeds_barrier(const SassInst *inst) {
 
 static bool is_at_barrier(const Engine *e, const EngineWarp *w, const SassInst *inst) {
   return (w->waits || w->let_go > e->now) && heeds_barrier(inst);
+}
+
+// Arithmetic waits for its operands and its pipe alone.
+static bool is_plain(const SassInst *inst) {
+  return !heeds_barrier(inst) && inst->opcode->pipe != SASS_PIPE_UNIFORM;
 }
 
 // The scoreboard that a DEPBAR in front of the instruction waits for; -1: none. The DEPBAR itself
@@ -120,23 +126,67 @@ static int busy_clocks(const Engine *e, const SassInst *inst) {
   return inst->opcode->pipe == SASS_PIPE_FMA ? 2 * clocks : clocks;
 }
 
-// The reason that holds the warp back, register banks aside; CLOCK_SELECTED: nothing does. The
-// profiler counts waiting for wgmma as waiting at a barrier.
-static ClockCause hold(const Engine *e, const EngineScheduler *s, int warp) {
+// Why a warp stands, the scoreboard that it waits for, and the clock until which nothing of that
+// changes unless it is woken.
+typedef struct Hold {
+  ClockCause cause;
+  int scoreboard;  // -1: none
+  int64_t until;
+} Hold;
+
+static Hold until(int64_t clock, ClockCause cause) { return (Hold){cause, -1, clock}; }
+
+static Hold until_groups(const Engine *e, const EngineWarp *w) {
+  int64_t next = INT64_MAX;
+  for (int i = 0; i < w->n_groups; i++)
+    if (w->group[i] > e->now) next = min64(next, w->group[i]);
+  return until(next, CLOCK_BARRIER);
+}
+
+// A place in the queue is free when the oldest instruction leaves it; what waits for the XU goes on
+// in between.
+static Hold until_queue(const Engine *e, const EngineScheduler *s, ClockCause cause) {
+  const bool waits = s->unit_free > (double)e->now;
+  return until(waits || !s->n_queued ? e->now + 1 : s->leaves[s->oldest], cause);
+}
+
+static int64_t pipe_free_at(const EngineScheduler *s, SassPipe pipe) {
+  const int64_t at = s->pipe_free[pipe];
+  return pipe == SASS_PIPE_FMA ? min64(at, s->pipe_free[SASS_PIPE_FMA_HEAVY]) : at;
+}
+
+// The reason where the instruction is no arithmetic. The profiler counts waiting for wgmma as
+// waiting at a barrier.
+static Hold hold_elsewhere(const Engine *e, const EngineScheduler *s, const EngineWarp *w,
+                           const SassInst *inst) {
+  if (waits_for_groups(e, w, inst)) return until_groups(e, w);
+  if (inst->opcode->kind == SASS_KIND_EXIT && e->store_free > (double)e->now)
+    return until((int64_t)ceil(e->store_free), CLOCK_DRAIN);
+  if (inst->opcode->pipe == SASS_PIPE_XU && queue_is_full(e, s))
+    return until_queue(e, s, CLOCK_MIO);
+  if (engine_is_queued(inst) && queue_is_full(e, s))
+    return until_queue(e, s, cause_of_queue(s, inst));
+  if (stores_are_full(e, inst))
+    return until((int64_t)ceil(e->store_free - e->machine->store_queue_clocks), CLOCK_LG);
+  return until(e->now, CLOCK_SELECTED);
+}
+
+// The reason that holds the warp back, register banks aside; CLOCK_SELECTED: nothing does.
+static Hold hold(const Engine *e, const EngineScheduler *s, int warp) {
   const EngineWarp *w = &e->warp[warp];
   const SassInst *inst = inst_of(e, warp);
-  if (w->coming > e->now) return CLOCK_NO_INSTRUCTION;
-  if (w->ready > e->now) return CLOCK_WAIT;
-  if (is_at_barrier(e, w, inst)) return CLOCK_BARRIER;
+  if (w->coming > e->now) return until(w->coming, CLOCK_NO_INSTRUCTION);
+  if (w->ready > e->now) return until(w->ready, CLOCK_WAIT);
+  if (is_at_barrier(e, w, inst)) return until(w->waits ? INT64_MAX : w->let_go, CLOCK_BARRIER);
   const int scoreboard = waits_for(e, w, inst);
-  if (scoreboard >= 0) return w->reason[scoreboard];
-  if (waits_for_groups(e, w, inst)) return CLOCK_BARRIER;
-  if (inst->opcode->kind == SASS_KIND_EXIT && e->store_free > (double)e->now) return CLOCK_DRAIN;
-  if (inst->opcode->pipe == SASS_PIPE_XU && queue_is_full(e, s)) return CLOCK_MIO;
-  if (engine_is_queued(inst) && queue_is_full(e, s)) return cause_of_queue(s, inst);
-  if (stores_are_full(e, inst)) return CLOCK_LG;
-  if (engine_waits_for_ports(e, s, inst)) return CLOCK_DISPATCH;
-  return s->pipe_free[pipe_of(e, s, inst)] > e->now ? CLOCK_MATH_PIPE : CLOCK_SELECTED;
+  if (scoreboard >= 0) return (Hold){w->reason[scoreboard], scoreboard, INT64_MAX};
+  if (!is_plain(inst)) {
+    const Hold elsewhere = hold_elsewhere(e, s, w, inst);
+    if (elsewhere.cause != CLOCK_SELECTED) return elsewhere;
+  }
+  if (engine_waits_for_ports(e, s, inst)) return until(s->dispatch_free, CLOCK_DISPATCH);
+  const int64_t free_at = pipe_free_at(s, inst->opcode->pipe);
+  return free_at > e->now ? until(free_at, CLOCK_MATH_PIPE) : until(e->now, CLOCK_SELECTED);
 }
 
 // ---- going on -----------------------------------------------------------------------------------
@@ -167,6 +217,7 @@ void engine_note_slowest(Engine *e) {
 static void end_warp(Engine *e, int warp) {
   EngineBlock *block = &e->block[warp / e->in->warps];
   e->warp[warp].lives = false;
+  engine_scheduler(e, warp)->n_own -= e->warp[warp].held != CLOCK_SELECTED;
   e->changes++;
   if (--block->n_live > 0) return;
   block->lives = false;
@@ -239,76 +290,29 @@ static bool runs_away(const Engine *e, int warp) {
   return e->slowest >= 0 && e->warp[warp].turns > e->slowest + 1;
 }
 
-// The warp that was issued last, then the others, the youngest first. Those that have run away from
-// the slowest come behind all: a scheduler that prefers one would never come to the others.
+// The warps but for the one that was issued last, which is asked before them: the youngest first.
+// Those that have run away from the slowest come behind all: a scheduler that prefers one would
+// never come to the others.
 static void order_warps(const Engine *e, EngineScheduler *s, int which) {
   const int step = e->machine->schedulers, end = e->n_warps - 1 - which;
-  if (s->ordered == e->changes && s->in_front == s->last) return;
+  if (s->ordered == e->changes) return;
   s->ordered = e->changes;
-  s->in_front = s->last;
   s->n = 0;
-  if (s->last >= 0 && e->warp[s->last].lives && !runs_away(e, s->last)) s->order[s->n++] = s->last;
   for (int late = 0; late < 2; late++)
     for (int warp = end < 0 ? -1 : end / step * step + which; warp >= 0; warp -= step)
-      if (e->warp[warp].lives && runs_away(e, warp) == late && (late || warp != s->last))
-        s->order[s->n++] = warp;
+      if (e->warp[warp].lives && runs_away(e, warp) == late) s->order[s->n++] = warp;
 }
 
-// The instruction that `inst`, where a warp stands, waits for; -1: none.
-static int find_blame(const Engine *e, const EngineScheduler *s, const EngineWarp *w,
-                      const SassInst *inst, ClockCause cause) {
-  const int scoreboard = waits_for(e, w, inst);
-  switch (cause) {
-    case CLOCK_WAIT:
-      return w->before;
-    case CLOCK_SHORT_SCOREBOARD:
-    case CLOCK_LONG_SCOREBOARD:
-      return scoreboard >= 0 ? w->opener[scoreboard] : -1;
-    case CLOCK_MATH_PIPE:
-    case CLOCK_MIO:
-    case CLOCK_LG:
-      return s->pipe_user[inst->opcode->pipe];
-    case CLOCK_DISPATCH:
-      return w->pc;
-    default:
-      return -1;
-  }
-}
-
-// A clock in which nothing was issued is lost by the warps that stood for a reason of their own.
-static void charge_lost(Engine *e, const EngineScheduler *s) {
-  int n = 0;
-  for (int i = 0; i < s->n; i++) n += s->held[i] != CLOCK_SELECTED;
+static void watch(Engine *e, const EngineScheduler *s, int which, int chosen, bool is_held_up,
+                  int64_t clocks) {
   for (int i = 0; i < s->n; i++) {
-    if (s->held[i] == CLOCK_SELECTED) continue;
     const EngineWarp *w = &e->warp[s->order[i]];
-    const int at = w->pc * CLOCK_CAUSE_COUNT + (int)s->held[i];
-    e->lost[at] += e->weight / n;
-    e->blame[at] = find_blame(e, s, w, &e->in->code->inst[w->pc], s->held[i]);
+    const ClockCause cause = s->order[i] == chosen       ? CLOCK_SELECTED
+                             : w->held != CLOCK_SELECTED ? w->held
+                             : is_held_up                ? CLOCK_DISPATCH
+                                                         : CLOCK_NOT_SELECTED;
+    engine_watch_clock(e, which, s->order[i], w->pc, cause, clocks);
   }
-}
-
-// The reason of a warp that could have gone: another was chosen, or the one that was tried got
-// no operands, which holds up all of them, as the profiler counts it.
-static ClockCause cause_of(const EngineScheduler *s, int i, int chosen, bool is_held_up) {
-  if (s->order[i] == chosen) return CLOCK_SELECTED;
-  if (s->held[i] != CLOCK_SELECTED) return s->held[i];
-  return is_held_up ? CLOCK_DISPATCH : CLOCK_NOT_SELECTED;
-}
-
-// Charges every warp for a clock in which `chosen` (-1: none) was issued.
-static void charge(Engine *e, const EngineScheduler *s, int chosen, bool is_held_up) {
-  for (int i = 0; i < s->n; i++) {
-    const ClockCause cause = cause_of(s, i, chosen, is_held_up);
-    e->spent[e->warp[s->order[i]].pc * CLOCK_CAUSE_COUNT + (int)cause] += e->weight;
-  }
-  if (chosen < 0) charge_lost(e, s);
-}
-
-static void watch(Engine *e, const EngineScheduler *s, int which, int chosen, bool is_held_up) {
-  for (int i = 0; i < s->n; i++)
-    engine_watch_clock(e, which, s->order[i], e->warp[s->order[i]].pc,
-                       cause_of(s, i, chosen, is_held_up), 1);
 }
 
 static bool gives_operands(Engine *e, EngineScheduler *s, int warp) {
@@ -317,30 +321,74 @@ static bool gives_operands(Engine *e, EngineScheduler *s, int warp) {
          clock_banks_give(&s->banks, warp, inst, e->machine->read_window);
 }
 
+// Whether the warp can go. One that sleeps is not looked at.
+static inline bool can_go(Engine *e, EngineScheduler *s, int warp) {
+  int64_t *asleep = &s->asleep[warp];
+  if (*asleep <= e->now) {
+    const Hold why = hold(e, s, warp);
+    engine_hold(e, s, warp, why.cause, why.scoreboard);
+    *asleep = why.until;
+  }
+  s->wakes = min64(s->wakes, *asleep);
+  return *asleep <= e->now;
+}
+
+// The first warp that can go: the one that was issued last is asked first, if it has not run away;
+// -1: none can. The reasons of the others are asked for where somebody counts them.
+static int find_first(Engine *e, EngineScheduler *s, int which) {
+  const bool asks_all = e->counts || e->watch;
+  int first = -1;
+  order_warps(e, s, which);
+  s->wakes = INT64_MAX;
+  const bool has_last = s->last >= 0 && e->warp[s->last].lives && !runs_away(e, s->last);
+  if (has_last && can_go(e, s, s->last)) first = s->last;
+  for (int i = 0; i < s->n && (asks_all || first < 0); i++) {
+    const int warp = s->order[i];
+    if (can_go(e, s, warp) && first < 0) first = warp;
+  }
+  return first;
+}
+
+// A warp that has issued need not be looked at before its stall is over.
+static void sleep_until_ready(Engine *e, EngineScheduler *s, int warp) {
+  const EngineWarp *w = &e->warp[warp];
+  if (!w->lives || w->coming > e->now || w->ready <= e->now + 1) return;
+  engine_hold(e, s, warp, CLOCK_WAIT, -1);
+  s->asleep[warp] = w->ready;
+}
+
 // Only the first warp that could go is tried: if its operands are not there yet, it keeps the
 // others back.
 static bool run_scheduler(Engine *e, int which) {
   EngineScheduler *s = &e->scheduler[which];
-  int first = -1;
   empty_queue(e, s);
-  order_warps(e, s, which);
-  // The reasons of the others are asked for where somebody counts them.
-  const bool asks_all = e->counts || e->watch;
-  for (int i = 0; i < s->n && (asks_all || first < 0); i++) {
-    s->held[i] = hold(e, s, s->order[i]);
-    if (first < 0 && s->held[i] == CLOCK_SELECTED) first = i;
+  const int first = s->wakes <= e->now ? find_first(e, s, which) : -1;
+  const bool is_held_up = first >= 0 && !gives_operands(e, s, first);
+  const int chosen = is_held_up ? -1 : first;
+  if (is_held_up) engine_hold(e, s, first, CLOCK_DISPATCH, -1);
+  if (e->watch) watch(e, s, which, chosen, is_held_up, 1);
+  if (chosen >= 0) engine_charge_issue(e, s, chosen);
+  engine_charge_clocks(e, s, 1,
+                       chosen >= 0  ? CLOCK_ISSUED
+                       : is_held_up ? CLOCK_HELD_UP
+                                    : CLOCK_NOTHING);
+  if (first >= 0) s->wakes = e->now + 1;
+  if (chosen >= 0) {
+    issue(e, s, chosen);
+    sleep_until_ready(e, s, chosen);
   }
-  int chosen = first >= 0 ? s->order[first] : -1;
-  const bool is_held_up = chosen >= 0 && !gives_operands(e, s, chosen);
-  if (is_held_up) {
-    s->held[first] = CLOCK_DISPATCH;
-    chosen = -1;
-  }
-  if (e->counts) charge(e, s, chosen, is_held_up);
-  if (e->watch) watch(e, s, which, chosen, is_held_up);
-  if (chosen >= 0) issue(e, s, chosen);
-  clock_banks_tick(&s->banks);
+  clock_banks_tick(&s->banks, 1);
   return first >= 0;
+}
+
+void engine_pass_over(Engine *e, int64_t to) {
+  for (int i = 0; i < e->machine->schedulers; i++) {
+    EngineScheduler *s = &e->scheduler[i];
+    if (e->watch) watch(e, s, i, -1, false, to - e->now);
+    engine_charge_clocks(e, s, (double)(to - e->now), CLOCK_NOTHING);
+    clock_banks_tick(&s->banks, to - e->now);
+  }
+  e->now = to;
 }
 
 bool engine_clock(Engine *e) {
@@ -373,6 +421,7 @@ Engine *engine_new(Arena *arena, const ClockKernel *in) {
   e->wheel = ARENA_ARRAY(arena, int, ENGINE_WHEEL);
   e->landing = ARENA_ARRAY(arena, EngineLanding, ENGINE_LANDINGS);
   e->free_due = -1;
+  e->due_at = ARENA_ARRAY(arena, uint64_t, ENGINE_WHEEL / 64);
   for (int i = 0; i < ENGINE_WHEEL; i++) e->wheel[i] = -1;
   for (int i = 0; i < e->machine->schedulers; i++) {
     e->scheduler[i].last = e->scheduler[i].ordered = -1;
@@ -405,56 +454,50 @@ void engine_begin_block(Engine *e, int slot, int kind) {
     w->lives = way->n_stretches > 0;
     if (!w->lives) continue;
     w->pc = way->stretch[0].first;
+    w->blame = -1;
+    w->since = engine_scheduler(e, slot * e->in->warps + i)->sums;
+    engine_wake(e, slot * e->in->warps + i);
     block->n_live++;
   }
   e->begun++;
   e->changes++;
 }
 
-static int64_t sooner(int64_t one, int64_t other) { return one < 0 || other < one ? other : one; }
-
-// When a pipe or a place in the queue of the scheduler is free again.
-static int64_t next_of_scheduler(const Engine *e, const EngineScheduler *s) {
-  int64_t next = -1;
-  for (int i = 0; i < SASS_PIPE_COUNT; i++)
-    if (s->pipe_free[i] >= e->now) next = sooner(next, s->pipe_free[i]);
-  if (s->unit_free >= (double)e->now) next = sooner(next, (int64_t)s->unit_free);
-  if (s->dispatch_free >= e->now) next = sooner(next, s->dispatch_free);
-  if (s->n_queued) next = sooner(next, max64(s->leaves[s->oldest], e->now));
-  return next;
+// The first clock from now on at which something of the wheel is due; -1: nothing is.
+static int64_t next_due(const Engine *e) {
+  enum { BITS = 64, WORDS = ENGINE_WHEEL / BITS };
+  const int first = (int)(e->now % ENGINE_WHEEL);
+  for (int i = 0; i <= WORDS; i++) {
+    const int word = (first / BITS + i) % WORDS;
+    uint64_t bits = e->due_at[word];
+    if (i == 0) bits &= ~UINT64_C(0) << first % BITS;
+    if (i == WORDS) bits &= (UINT64_C(1) << first % BITS) - 1;
+    if (bits)
+      return e->now + (word * BITS + __builtin_ctzll(bits) - first + ENGINE_WHEEL) % ENGINE_WHEEL;
+  }
+  return -1;
 }
 
 int64_t engine_next(const Engine *e) {
-  int64_t next = -1;
-  for (int i = 0; i < e->machine->schedulers; i++) {
-    const int64_t its = next_of_scheduler(e, &e->scheduler[i]);
-    if (its >= 0) next = sooner(next, its);
-  }
-  for (int i = 0; i < e->n_warps; i++) {
-    const EngineWarp *w = &e->warp[i];
-    if (!w->lives) continue;
-    if (w->ready >= e->now) next = sooner(next, w->ready);
-    if (w->let_go >= e->now) next = sooner(next, w->let_go);
-    for (int k = 0; k < w->n_groups; k++)
-      if (w->group[k] >= e->now) next = sooner(next, w->group[k]);
-  }
-  for (int i = 0; i < e->n_landings; i++) next = sooner(next, e->landing[i].at);
-  for (int64_t at = e->now; at < e->now + ENGINE_WHEEL && (next < 0 || at < next); at++)
-    if (e->wheel[at % ENGINE_WHEEL] >= 0) return at;
-  // The clock that was just played may have been the last in which stores were under way.
-  if (e->store_free > (double)(e->now - 1)) next = sooner(next, (int64_t)e->store_free + 1);
-  return next;
+  int64_t next = INT64_MAX;
+  for (int i = 0; i < e->machine->schedulers; i++) next = min64(next, e->scheduler[i].wakes);
+  for (int i = 0; i < e->n_landings; i++) next = min64(next, e->landing[i].at);
+  const int64_t due = next_due(e);
+  if (due >= 0) next = min64(next, due);
+  return next == INT64_MAX ? -1 : max64(next, e->now);
 }
 
 // For instruction i: its share of the lost clocks, and the cause that takes most of it.
 static void sum_up_one(const Engine *e, int i, double per, ClockTurn *out, double *lost,
                        ClockCause *cause, int *blame) {
   const double *row = e->lost + i * CLOCK_CAUSE_COUNT;
+  double shares = 0;
   for (int k = 0; k < CLOCK_CAUSE_COUNT; k++) {
-    lost[i] += row[k] * per;
-    out->lost_to[k] += row[k] * per;
+    shares += row[k];
+    out->lost_to[k] += row[k] / ENGINE_SHARES * per;
     if (row[k] > row[cause[i]]) cause[i] = (ClockCause)k;
   }
+  lost[i] = shares / ENGINE_SHARES * per;
   blame[i] = row[cause[i]] > 0 ? e->blame[i * CLOCK_CAUSE_COUNT + (int)cause[i]] : -1;
 }
 
@@ -466,7 +509,8 @@ static double weight_of(const Engine *e, int i) {
 }
 
 // `per`: the number of turns counted together; the answer is for one of them.
-ClockTurn engine_sum_up(Arena *arena, const Engine *e, double clocks, double per) {
+ClockTurn engine_sum_up(Arena *arena, Engine *e, double clocks, double per) {
+  engine_charge_all(e);
   const int n = e->in->code->n;
   ClockTurn out = {.clocks = clocks};
   double *lost = ARENA_ARRAY(arena, double, n + 1), *executed = ARENA_ARRAY(arena, double, n + 1),

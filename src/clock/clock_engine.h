@@ -18,8 +18,18 @@ typedef struct EngineDue {
   int warp, scoreboard, next;
 } EngineDue;
 
+// Sums over the clocks of a scheduler that are counted: all of them; those in which the warp that
+// was tried got no operands; and of each in which nothing was issued, the share of a warp that
+// stood for a reason of its own.
+typedef struct EngineSums {
+  double clocks, held_up, lost;
+} EngineSums;
+
 typedef struct EngineWarp {
   bool lives;
+  ClockCause held;   // why it stands; CLOCK_SELECTED: it could go
+  int blame;         // the instruction that it waits for; -1: none
+  EngineSums since;  // of its scheduler, when that began
   int pc, stretch, event;
   int turns;  // round the first loop
   const SassWay *way;
@@ -91,13 +101,19 @@ typedef struct EngineScheduler {
   double group_holds;     // when those of them are done that hold up arithmetic
   int64_t dispatch_free;  // when other arithmetic beside them has its operands
   ClockBanks banks;
-  int order[CLOCK_WARPS_MAX], n;  // its warps, the one that is asked first in front
+  int order[CLOCK_WARPS_MAX], n;  // its warps, but for the one that it issued last
   int ordered;                    // as of which of the engine's changes; -1: not yet
-  int in_front;                   // behind which last warp
-  ClockCause held[CLOCK_WARPS_MAX];
+  // The clock until which nothing changes for a warp, and the first of them all.
+  int64_t asleep[CLOCK_WARPS_MAX], wakes;
+  int n_own;  // warps that stand for a reason of their own
+  EngineSums sums;
 } EngineScheduler;
 
 enum { ENGINE_LANDINGS = 4096 };
+
+// Up to 16 warps share a lost clock, so that each has a whole number of these parts of it: the
+// least number that 1 to 16 divide. Sums of whole numbers are exact.
+enum { ENGINE_SHARES = 720720 };
 
 // The turns of a loop that are watched (clock_watch.c).
 typedef struct EngineWatch {
@@ -129,6 +145,7 @@ typedef struct Engine {
   double tma_free;      // when the unit that copies boxes is free
   EngineDue *due;
   int n_due, free_due, *wheel;
+  uint64_t *due_at;  // a bit for each clock of the wheel at which something is due
   EngineLanding *landing;
   int n_landings;
   int slowest;  // the fewest turns of any warp; -1: no caller asks
@@ -138,7 +155,7 @@ typedef struct Engine {
   int slowest_noted;  // as of which of them
   double weight;      // of a clock that is played: how many it stands for
   double *spent;      // [instruction][cause]: clocks of warps
-  double *lost;       // [instruction][cause]: clocks in which a scheduler issued nothing
+  double *lost;       // [instruction][cause]: shares of clocks in which a scheduler issued nothing
   int *blame;         // [instruction][cause]: the instruction that was waited for, the last time
   double more[CLOCK_WARPS_MAX];  // of each slot: clocks of turns that were left out
   double far_loads;              // so far that found nothing in L2
@@ -152,6 +169,31 @@ typedef struct Engine {
   ClockRounds rounds[CLOCK_MARKS_MAX];
   EngineWatch *watch;  // NULL: no watch
 } Engine;
+
+static inline EngineScheduler *engine_scheduler(Engine *e, int warp) {
+  return &e->scheduler[warp % e->machine->schedulers];
+}
+
+// Something has changed for the warp: it is looked at in the next clock.
+static inline void engine_wake(Engine *e, int warp) {
+  EngineScheduler *s = engine_scheduler(e, warp);
+  s->asleep[warp] = s->wakes = 0;
+}
+
+// ---- clock_charge.c -----------------------------------------------------------------------------
+
+typedef enum ClockOutcome { CLOCK_ISSUED, CLOCK_NOTHING, CLOCK_HELD_UP } ClockOutcome;
+
+// From this clock on the warp stands for that reason; `scoreboard`: that it waits for, -1: none.
+void engine_hold(Engine *e, EngineScheduler *s, int warp, ClockCause cause, int scoreboard);
+// The warp issues in this clock, which is to be charged next.
+void engine_charge_issue(Engine *e, EngineScheduler *s, int warp);
+// So many clocks of the scheduler came out like that.
+void engine_charge_clocks(const Engine *e, EngineScheduler *s, double clocks, ClockOutcome outcome);
+// From now on a clock stands for so many.
+void engine_weigh(Engine *e, double weight);
+// All warps are charged for what they did until now.
+void engine_charge_all(Engine *e);
 
 // ---- clock_units.c: what instructions set going -------------------------------------------------
 
@@ -186,8 +228,10 @@ void engine_begin_block(Engine *e, int slot, int kind);
 bool engine_clock(Engine *e);
 // The clock of the next event; -1: there is none.
 int64_t engine_next(const Engine *e);
+// Nothing happens until then: its clocks are as the last one was.
+void engine_pass_over(Engine *e, int64_t to);
 void engine_note_slowest(Engine *e);
-ClockTurn engine_sum_up(Arena *arena, const Engine *e, double clocks, double per);
+ClockTurn engine_sum_up(Arena *arena, Engine *e, double clocks, double per);
 
 // ---- clock_blocks.c -----------------------------------------------------------------------------
 

@@ -78,4 +78,7 @@ typedef struct ClockStay {
 // `known`: it runs so many; 0: blocks are alike, and go wherever there is room.
 void clock_kernel_blocks(ClockKernel *kernel, int known);
 
+// Blocks of the SM that are played one after the other; those behind take as long.
+int clock_blocks_played(const ClockKernel *kernel);
+
 ClockStay clock_play_kernel(Arena *arena, const ClockKernel *kernel);

@@ -38,11 +38,11 @@ static void count(ClockMarks *out, ClockBankMark mark, const ClockBanks *banks,
 static void issue(ClockMarks *out, ClockBanks *banks, const SassInst *inst, bool multiplies) {
   if (!multiplies) clock_banks_keep(banks, WARP, inst);
   while (multiplies && !clock_banks_give(banks, WARP, inst, WINDOW_CLOCKS)) {
-    clock_banks_tick(banks);
+    clock_banks_tick(banks, 1);
     out->lost_least++;
   }
   clock_banks_forget(banks, inst->written);
-  for (int i = 0; i < (multiplies ? out->clocks : 1); i++) clock_banks_tick(banks);
+  clock_banks_tick(banks, multiplies ? out->clocks : 1);
 }
 
 static const bool *find_targets(Arena *arena, const SassCode *code) {

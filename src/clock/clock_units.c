@@ -48,6 +48,7 @@ static void close_at(Engine *e, int warp, int scoreboard, double at) {
   if (slot < 0) return;
   int *head = &e->wheel[when % ENGINE_WHEEL];
   e->due[slot] = (EngineDue){warp, scoreboard, *head};
+  e->due_at[when % ENGINE_WHEEL / 64] |= UINT64_C(1) << when % 64;
   *head = slot;
   w->back[scoreboard] = when;
 }
@@ -149,10 +150,12 @@ static void let_land(Engine *e) {
 
 void engine_let_happen(Engine *e) {
   int *head = &e->wheel[e->now % ENGINE_WHEEL];
+  e->due_at[e->now % ENGINE_WHEEL / 64] &= ~(UINT64_C(1) << e->now % 64);
   while (*head >= 0) {
     const int slot = *head;
     EngineDue *due = &e->due[slot];
     count_open(&e->warp[due->warp], due->scoreboard, -1);
+    engine_wake(e, due->warp);
     *head = due->next;
     due->next = e->free_due;
     e->free_due = slot;
@@ -387,6 +390,7 @@ static void arrive(Engine *e, int warp, const SassInst *inst, const SassEvent *e
     if (e->warp[i].waits && e->warp[i].barrier == number) {
       e->warp[i].waits = false;
       e->warp[i].let_go = ready;
+      engine_wake(e, i);
     }
 }
 

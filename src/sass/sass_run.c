@@ -18,6 +18,7 @@ enum {
 typedef struct Lanes {
   uint32_t v[SASS_LANES];
   bool known;
+  bool same;  // in all lanes; false: perhaps
 } Lanes;
 
 typedef struct Predicate {
@@ -37,6 +38,7 @@ typedef struct Run {
   const SassListener *listener;
   const SassEval *const *eval;
   const bool *needed;
+  const int *next;
   unsigned char *seen;
   int warp;
   Lanes r[SASS_REGISTERS], u[SASS_UNIFORMS], local[LOCAL_WORDS];
@@ -53,7 +55,7 @@ typedef struct Run {
 
 // ---- operands -----------------------------------------------------------------------------------
 
-static const Lanes zero = {.known = true};
+static const Lanes zero = {.known = true, .same = true};
 
 static const Lanes *reg(const Run *run, bool uniform, int number) {
   if (uniform) return number >= SASS_URZ ? &zero : &run->u[number];
@@ -62,7 +64,7 @@ static const Lanes *reg(const Run *run, bool uniform, int number) {
 
 static void fill(Lanes *to, uint32_t value) {
   for (int i = 0; i < SASS_LANES; i++) to->v[i] = value;
-  to->known = true;
+  to->known = to->same = true;
 }
 
 static uint32_t constant_at(const Run *run, uint32_t offset) {
@@ -112,7 +114,12 @@ static void set_predicate(Run *run, const SassInst *inst, bool uniform, Predicat
 static void set_register(Run *run, bool uniform, int number, const Lanes *value, uint32_t lanes) {
   if (number >= (uniform ? SASS_URZ : SASS_RZ)) return;
   Lanes *to = uniform ? &run->u[number] : &run->r[number];
+  if (lanes == ~0u) {
+    *to = *value;
+    return;
+  }
   to->known = value->known;
+  to->same = false;
   for (int i = 0; i < SASS_LANES; i++)
     if (lanes >> i & 1) to->v[i] = value->v[i];
 }
@@ -176,13 +183,22 @@ static Predicate lanes_apart(const Run *run, const SassInst *inst, const Lanes *
   return out;
 }
 
+static bool all_or_none(uint32_t lanes) { return !lanes || lanes == ~0u; }
+
+// Whether every lane computes the same.
+static bool are_same(const Lanes *const in[4], const Predicate p[3]) {
+  return in[0]->same && in[1]->same && in[2]->same && in[3]->same && all_or_none(p[0].lanes) &&
+         all_or_none(p[1].lanes) && all_or_none(p[2].lanes);
+}
+
 static void compute(Run *run, const SassInst *inst, const SassEval *eval, uint32_t lanes) {
   const bool reads_first = eval->bits == SASS_R2UR;
   const bool uniform = sass_is_uniform(inst), makes_uniform = uniform || reads_first;
   const Lanes *in[4];
   Lanes room[2], low = {.known = false}, high = {.known = false};
   Predicate p[3], out = {0, false};
-  const bool known = read_operands(run, inst, eval->has, in, room, p);
+  const bool known = read_operands(run, inst, eval->has, in, room, p),
+             same = uniform || are_same(in, p);
   low.known = high.known = out.known = known;
   const int first = lanes ? __builtin_ctz(lanes) : 0;
   for (int i = 0; known && i < SASS_LANES; i++) {
@@ -191,7 +207,11 @@ static void compute(Run *run, const SassInst *inst, const SassEval *eval, uint32
     low.v[i] = got.d;
     high.v[i] = got.d_high;
     out.lanes |= (uint32_t)got.p << i;
-    if (uniform) break;
+    if (same) break;
+  }
+  if (known && same) {
+    fill(&low, low.v[first]), fill(&high, high.v[first]);
+    out.lanes = out.lanes >> first & 1 ? ~0u : 0;
   }
   if (reads_first) set_predicate(run, inst, false, lanes_apart(run, inst, in[0], lanes), lanes);
   if (makes_uniform) {
@@ -515,6 +535,15 @@ static void begin(Run *run) {
   for (int i = 0; i < SASS_PREDICATES; i++) run->p[i].known = run->up[i].known = true;
 }
 
+// A straight way that nothing hangs on is counted, not gone. All of it was carried out fully when
+// its first instruction was: a way that begins in its middle only adds to the rest.
+static void skip(Run *run) {
+  if (run->n_groups || run->seen[run->pc] < FULLY) return;
+  const int to = run->next[run->pc];
+  run->way.instructions += to - run->pc;
+  run->pc = to;
+}
+
 SassWay sass_run(Arena *arena, const SassPlan *plan, const SassLaunch *launch, int warp,
                  const SassListener *listener) {
   const SassCode *code = plan->code;
@@ -525,11 +554,15 @@ SassWay sass_run(Arena *arena, const SassPlan *plan, const SassLaunch *launch, i
                .listener = listener,
                .eval = plan->eval,
                .needed = plan->needed,
+               .next = plan->next,
                .warp = warp};
   run->seen = ARENA_ARRAY(arena, unsigned char, code->n + 1);
   begin(run);
   bool goes = code->n > 0 && run->active;
   while (goes && run->way.instructions < STEPS_MAX) {
+    skip(run);
+    goes = run->pc < code->n;
+    if (!goes) break;
     const SassInst *inst = &code->inst[run->pc];
     const uint32_t lanes = guarded(run, inst);
     const SassKind kind = inst->opcode->kind;

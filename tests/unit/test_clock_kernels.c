@@ -191,7 +191,7 @@ START_TEST(counted_kernels_come_out) {
   static Family families[] = {{.kind = "fma", .median = 0.066, .most_of = 0.085, .order = 0.94},
                               {.kind = "mma", .median = 0.042, .most_of = 0.135, .order = 0.99},
                               {.kind = "wg", .median = 0.037, .most_of = 0.105, .order = 0.98},
-                              {.kind = "att", .median = 0.09, .most_of = 0.205, .order = 0.97}};
+                              {.kind = "att", .median = 0.095, .most_of = 0.17, .order = 0.97}};
   enum { N = sizeof families / sizeof *families };
   static Counted rows[ROWS_MAX];
   Str said = str_new(arena);

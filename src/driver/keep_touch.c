@@ -7,12 +7,15 @@
 
 enum { BUDGET = 400000000 };  // lane instructions: what is touched by then counts
 
-static void fill_page(void *self, unsigned char *bytes, int64_t from, int64_t n) {
+static bool fill_page(void *self, unsigned char *bytes, unsigned char *state, int64_t from,
+                      int64_t n) {
   KeptMemory *m = self;
+  (void)state;
   const int64_t page = from / PTX_PAGE_BYTES;
   m->touched[page] = true;
   kept_read_page(m, page);
   memcpy(bytes, m->copy + from, (size_t)n);
+  return true;
 }
 
 static void give(const Kept *kept, PtxMachine *machine, KeptMemory *m) {
@@ -44,7 +47,7 @@ void kept_touch(Kept *kept, const DriverRun *run, const char *blocks) {
   PtxMachine *machine = cpu_machine(arena, &trial, true, &diags);
   for (KeptMemory *m = kept->memory; machine && m; m = m->next) give(kept, machine, m);
   if (machine)
-    cpu_blocks(machine, &trial, blocks);
+    kept->goes_on = cpu_blocks(machine, &trial, blocks) != PTX_DONE;
   else
     kept->fault = arena_printf(kept->arena, "%s", diags.first->text);
   arena_free(arena);

@@ -59,6 +59,11 @@ static const Option OPTIONS[] = {
      .offset = offsetof(RecordOptions, request.budget),
      .lo = 1,
      .hi = INT_MAX / 1000},
+    {.name = "limit",
+     .kind = OPTION_KIND_INT,
+     .offset = offsetof(RecordOptions, request.limit),
+     .lo = 1,
+     .hi = INT_MAX},
     {.name = "seconds",
      .kind = OPTION_KIND_INT,
      .offset = offsetof(RecordOptions, request.seconds),
@@ -180,9 +185,11 @@ static int record(Arena *arena, const RecordOptions *given, Diags *diags) {
 
 int cmd_record(Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
-  RecordOptions given = {
-      .target = "h200",
-      .request = {.blocks = "0", .budget = BUDGET_MILLIONS, .seconds = RECORD_SECONDS}};
+  RecordOptions given = {.target = "h200",
+                         .request = {.blocks = "0",
+                                     .limit = CAPSULE_LIMIT_MB,
+                                     .budget = BUDGET_MILLIONS,
+                                     .seconds = RECORD_SECONDS}};
   given.request.argv = options_behind(&argc, argv);
   const int n = (int)(sizeof OPTIONS / sizeof OPTIONS[0]);
   TargetTable targets;

@@ -129,7 +129,10 @@ static void move_bytes(const Box *b, const PtxPlace *place, int bytes, unsigned 
     ptx_atomic_bytes(b->logic, b->type, place->bytes, values, bytes);
   else
     memcpy(b->is_store ? place->bytes : values, b->is_store ? values : place->bytes, (size_t)bytes);
-  if (b->is_store) ptx_mark_written(place, bytes, true);
+  if (b->reduces)
+    ptx_mark_atomic(place, bytes);
+  else if (b->is_store)
+    ptx_mark_written(place, bytes, true);
   if (b->is_store && (*unknown || (b->reduces && is_unknown))) ptx_mark_unknown(place, bytes);
 }
 

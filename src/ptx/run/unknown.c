@@ -64,6 +64,15 @@ int64_t ptx_machine_unknown_bytes(const PtxMachine *m, uint64_t address, int64_t
   return n;
 }
 
+bool ptx_machine_by_atomic(const PtxMachine *m, uint64_t address, int64_t bytes) {
+  const PtxBuffer *b = ptx_buffer_at(m, address);
+  unsigned known = 0;
+  for (uint64_t at = b ? address - b->address : 0, end = at + (uint64_t)bytes;
+       b && at < end && at < (uint64_t)b->plane.size; at++)
+    known |= b->plane.state[at];
+  return known & PTX_BYTE_ATOMIC;
+}
+
 // ---- registers ----------------------------------------------------------------------------------
 
 static uint32_t *word_of(const PtxMachine *m, const PtxWarp *w, const PtxGroup *g, int n) {

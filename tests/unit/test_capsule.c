@@ -329,7 +329,7 @@ static const CapsuleMemory *piece_at(const Capsule *c, uint64_t address) {
   return NULL;
 }
 
-// What the kept pages are said to cost.
+// The cost that is told of the kept pages.
 static uint64_t cost_of(const CapsuleMemory *m, const bool *kept) {
   uint64_t sum = 0;
   for (uint64_t at = 0, cost; at < CUT_BYTES; at += PAGE) {

@@ -326,18 +326,8 @@ static const struct {
                 {"sgemm", "arch=compute_80,code=[compute_80,sm_80]", "4595 of 4595 words"},
                 {"wgmma", "arch=compute_90a,code=compute_90a", "3871 of 3871 words"},
                 {"grid", "arch=compute_90,code=[compute_90,sm_90]", "3120 of 3120 words"},
-                {"chain", "arch=compute_90,code=[compute_90,sm_90]", "65 of 65 words"}};
-
-// By nvcc, seconds each; what the same one made of the same text with the same flags is kept in
-// build/kept for the next run of the tests.
-static void compile_cuda(const char *flags, const char *source, const char *program) {
-  compile(arena_printf(
-      arena,
-      "mkdir -p build/kept; kept=build/kept/nvcc-$({ nvcc --version; echo '%s'; cat %s; } | "
-      "sha256sum | cut -c1-64); test -f $kept || { nvcc %s -o $kept.$$ %s && mv $kept.$$ $kept; } "
-      "&& cp $kept %s",
-      flags, source, flags, source, program));
-}
+                {"chain", "arch=compute_90,code=[compute_90,sm_90]", "65 of 65 words"},
+                {"packed", "arch=compute_90,code=compute_90", "64 of 64 words"}};
 
 static const char *nvcc_program(int i, const char *flags) {
   const char *program = in_folder(programs[i].name);

@@ -256,7 +256,7 @@ static Draws *make_draws(unsigned tiles) {
   const uint64_t bytes = sizeof(float) * FLOATS,
                  address[] = {0x7f0000000000, 0x7f0010000000, 0x7f0020000000};
   const char *cubin = in_folder("draws.cubin");
-  compile(arena_printf(arena, "nvcc -arch=sm_90a -cubin -o %s " DATA "/draws.cu", cubin));
+  compile_cuda("-arch=sm_90a -cubin", DATA "/draws.cu", cubin);
   Draws *d = ARENA_NEW(arena, Draws);
   d->in = ARENA_ARRAY(arena, float, FLOATS);
   d->out = ARENA_ARRAY(arena, float, FLOATS);

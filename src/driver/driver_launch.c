@@ -144,7 +144,6 @@ static DriverResult launch(const Call *call) {
   if (row) row->count++;
   if (seen) seen->launches++;
   if (!run.run) driver_find_kernel(run.function);
-  if (!run.run && !driver_settings()->skips) driver_read_code(run.function);
   const bool wanted = is_wanted(&run, seen);
   if (!wanted && run.run) return call->prepare ? run.run(run.self) : driver_time_launch(&run, row);
   if (wanted) driver_find_kernel(run.function);

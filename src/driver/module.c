@@ -93,6 +93,7 @@ void driver_find_kernel(DriverFunction *f) {
   if (!f->module->image.ptx) triton_find_ptx(f->module, f->name);
   if (driver_read_ptx(f->module)) f->kernel = kernel_named(f->module->ptx, f->name);
   f->ptx = f->module->ptx;
+  if (!driver_forwards() && !driver_settings()->skips) driver_read_code(f);
 }
 
 // Without PTX a function is handed out all the same: the launch names the missing part.

@@ -89,6 +89,23 @@ START_TEST(test_only_touched_pages_are_kept) {
 }
 END_TEST
 
+// Without a GPU the driver runs the machine code before the launch, and keeps the same.
+START_TEST(test_driver_cuts_machine_code) {
+  if (!tools()) return;
+  const char *path = in_folder("k.capsule"), *program = driver_program();
+  compile(arena_printf(arena, "ptxas -arch=sm_90 -o %s/add.cubin " DATA "/add.ptx", folder));
+  const CliRun run = record(arena_printf(arena, "--cpu --kernel '*' -o %s", path),
+                            arena_printf(arena, "%s %s/add.cubin large", program, folder));
+  ck_assert_msg(run.status == 0 && str_equal(run.out, "PASS\n"), "%s\n%s", run.out, run.err);
+  const Capsule *capsule = read_capsule(path);
+  ck_assert(!capsule->ptx.at && capsule->ended && !capsule->goes_on);
+  ck_assert_int_eq(capsule->n_extents, 3);
+  ck_assert_uint_eq(capsule_memory_bytes(capsule), 3 * PTX_PAGE_BYTES);
+  const char *said = opened(path, "--compare");
+  ck_assert_msg(strstr(said, "128 of 128 words") != NULL, "%s", said);
+}
+END_TEST
+
 // By "%p" a capsule's name has its process.
 START_TEST(test_each_process_is_trimmed) {
   if (!tools()) return;
@@ -399,6 +416,7 @@ Suite *suite_record_trim(void) {
   tcase_add_checked_fixture(tc, setup, teardown);
   tcase_set_timeout(tc, 180);
   tcase_add_loop_test(tc, test_only_touched_pages_are_kept, 0, 2);
+  tcase_add_test(tc, test_driver_cuts_machine_code);
   tcase_add_test(tc, test_each_process_is_trimmed);
   tcase_add_test(tc, test_memory_stays_whole);
   tcase_add_test(tc, test_crash_loses_nothing);

@@ -363,6 +363,9 @@ START_TEST(test_a_block_ends_where_the_memory_does) {
   ck_assert_int_eq(json_number(root, "compared_shared"), 1);
   ck_assert_int_gt(tiles, mb * 20);
   ck_assert_int_lt(tiles, mb * 31);
+  run = open_draws(path, "--why", 1);
+  ck_assert_msg(strstr(run.out, "the capsule's memory ends before the block does") != NULL, "%s",
+                run.out);
   // A recorded word of its first tile is another one.
   d->out[100] = 7;
   trim_to(&d->capsule, (uint64_t)mb * MB, path);

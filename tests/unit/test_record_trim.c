@@ -106,6 +106,21 @@ START_TEST(test_driver_cuts_machine_code) {
 }
 END_TEST
 
+// A limit of nothing is refused; --blocks all asks for all, whatever it comes to.
+START_TEST(test_all_blocks_have_no_limit) {
+  if (!tools()) return;
+  const char *path = in_folder("k.capsule");
+  compile(arena_printf(arena, "ptxas -arch=sm_90 -o %s/add.cubin " DATA "/add.ptx", folder));
+  const char *command = arena_printf(arena, "%s %s/add.cubin large", driver_program(), folder);
+  CliRun run = record(arena_printf(arena, "--cpu --kernel '*' --limit 0 -o %s", path), command);
+  ck_assert_int_eq(run.status, 2);
+  run =
+      record(arena_printf(arena, "--cpu --kernel '*' --blocks all --limit 1 -o %s", path), command);
+  ck_assert_msg(run.status == 0 && strstr(run.err, "only the memory") == NULL, "%s", run.err);
+  ck_assert(is_whole(read_capsule(path)));
+}
+END_TEST
+
 // By "%p" a capsule's name has its process.
 START_TEST(test_each_process_is_trimmed) {
   if (!tools()) return;
@@ -420,6 +435,7 @@ Suite *suite_record_trim(void) {
   tcase_set_timeout(tc, 180);
   tcase_add_loop_test(tc, test_only_touched_pages_are_kept, 0, 2);
   tcase_add_test(tc, test_driver_cuts_machine_code);
+  tcase_add_test(tc, test_all_blocks_have_no_limit);
   tcase_add_test(tc, test_each_process_is_trimmed);
   tcase_add_test(tc, test_memory_stays_whole);
   tcase_add_test(tc, test_crash_loses_nothing);

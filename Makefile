@@ -172,7 +172,9 @@ build/$(ARCH)/flags: | build/sysroot-$(ARCH)
 # It is loaded by other people's programs, so nothing of it is seen but a driver's own symbols; the
 # program has its bytes inside and writes them where a recorded program finds them.
 DRIVER_PARTS = $(filter src/base/% src/banks/% src/capsule/% src/order/% src/ptx/% src/model/words/% src/model/ir/% \
-  src/sass/sass_registers.c,$(SOURCES))
+  src/machine/% src/sass/% src/kernels/toolchain/tool.c src/kernels/toolchain/tool_keeper.c \
+  src/kernels/toolchain/dl.c src/kernels/toolchain/machine/sass.c \
+  src/kernels/toolchain/machine/code_module.c,$(SOURCES))
 $(eval $(call text_file,build/gen/driver_parts,DRIVER_PARTS))
 DRIVER_FLAGS = $(CFLAGS) -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections
 driver_CC = $(CC)

@@ -14,16 +14,20 @@
 //       the parts, one behind the other, to the end of the file
 //
 // A version that is higher than CAPSULE_VERSION is refused. Parts of a kind that is not known are
-// passed over, so that a version can have more.
+// passed over, so that a version can have more. A file has the lowest version whose readers take it
+// for what it is: 2 where its blocks go on beyond its memory, which a reader of version 1 would
+// take for a fault of the kernel; else 1.
 #pragma once
 #include "banks/layouts/tma_box.h"
 
-enum { CAPSULE_VERSION = 1, CAPSULE_MAP_BYTES = 128, CAPSULE_PARAM_BYTES_MAX = 1 << 16 };
+enum { CAPSULE_VERSION = 2, CAPSULE_MAP_BYTES = 128, CAPSULE_PARAM_BYTES_MAX = 1 << 16 };
 #define CAPSULE_MAGIC "\211gmvcap\n"
 // Addresses end here: what lies above is not memory of a GPU.
 #define CAPSULE_ADDRESS_MAX (UINT64_C(1) << 56)
 // More than this in all allocations together: only what the chosen blocks touch is kept.
 #define CAPSULE_WHOLE_MAX (UINT64_C(48) << 20)
+// A file that is larger is cut: it has the memory that the blocks touch first.
+enum { CAPSULE_LIMIT_MB = 64 };
 
 // The kinds of parts.
 enum {
@@ -35,9 +39,10 @@ enum {
   CAPSULE_PART_MAP = 6,
   CAPSULE_PART_TRAITS = 7,    // where a launch has any
   CAPSULE_PART_LAUNCHES = 8,  // of the whole program, added when it has ended
+  CAPSULE_PART_EXTENTS = 9,   // of the allocations that some of the memory is pieces of
 };
 
-enum { CAPSULE_COOPERATIVE = 1 };  // a bit of the traits
+enum { CAPSULE_COOPERATIVE = 1, CAPSULE_GOES_ON = 2 };  // bits of the traits
 
 // A stretch of memory, and how much is known of it.
 typedef enum CapsuleContent {
@@ -45,7 +50,7 @@ typedef enum CapsuleContent {
   CAPSULE_ZEROS,
   CAPSULE_UNWRITTEN,  // nothing had been written there
   CAPSULE_HIDDEN,     // contents that were not to be recorded (--no-data)
-  CAPSULE_LEFT_OUT,   // the blocks that were asked for do not touch it
+  CAPSULE_LEFT_OUT,   // it is not kept: the chosen blocks do not touch it, or go on beyond
   CAPSULE_CONTENTS,
 } CapsuleContent;
 
@@ -70,6 +75,11 @@ typedef struct CapsuleMemory {
   const CapsuleRun *after;   // what was recorded behind the launch, in order
   int n_before, n_after;
 } CapsuleMemory;
+
+// An allocation as it was; its memory in the capsule may be some pieces of it.
+typedef struct CapsuleExtent {
+  uint64_t address, bytes;
+} CapsuleExtent;
 
 typedef struct CapsuleMap {
   unsigned char bytes[CAPSULE_MAP_BYTES];  // as the driver encoded it
@@ -108,11 +118,14 @@ typedef struct Capsule {
   bool ended;                         // the launch ended and what it left was recorded
   bool by_gpu;                        // it ran on a GPU
   bool cooperative;                   // all its blocks run at the same time
+  bool goes_on;                       // the blocks touch more than what was kept
   CapsuleText params, ptx, cubin;
   const CapsuleParam *param;
   int n_params;
   CapsuleMemory *memory;  // allocations by rising address, without overlap; then variables
   int n_memory;
+  const CapsuleExtent *extents;  // by rising address, without overlap; none where all is kept
+  int n_extents;
   CapsuleMap *maps;
   int n_maps;
   const CapsuleLaunch *launches;  // of the program; none in a capsule of a program that still runs
@@ -128,6 +141,7 @@ uint64_t capsule_memory_bytes(const Capsule *capsule);
 typedef bool CapsulePut(void *self, const void *bytes, size_t n);
 // False: `put` ended it.
 bool capsule_write(Arena *arena, const Capsule *capsule, CapsulePut *put, void *self);
+uint64_t capsule_file_bytes(const Capsule *capsule);  // of the file that is written
 
 // ---- capsule_cut.c: some pages of an allocation in place of all ---------------------------------
 
@@ -140,6 +154,11 @@ typedef struct CapsulePiece {
 bool capsule_next_piece(const bool *kept, uint64_t page_bytes, uint64_t bytes, CapsulePiece *piece);
 uint64_t capsule_pieces_max(uint64_t page_bytes, uint64_t bytes);
 const char *capsule_piece_name(Arena *arena, const char *of, const CapsulePiece *piece);
+// The most that a page of n bytes from `from` on adds to a file: its contents before and behind the
+// launch. false: some of it is not there.
+bool capsule_page_cost(const CapsuleMemory *m, uint64_t from, uint64_t n, uint64_t *bytes);
+// The first run that ends behind a place; n: there is none.
+int capsule_run_behind(const CapsuleRun *runs, int n, uint64_t at);
 // Leaves out every page that is not kept, by memory of the capsule and page; NULL for memory that
 // stays as it is. The contents stay those of the capsule that was read.
 void capsule_cut(Arena *arena, Capsule *capsule, const bool *const *kept, uint64_t page_bytes);

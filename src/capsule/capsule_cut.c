@@ -1,8 +1,9 @@
 // A whole capsule → one with only some pages of its allocations. Where the kept pages lie far apart
-// an allocation becomes several pieces, so that a file has nearby bytes.
+// an allocation becomes several pieces, so that a file has nearby bytes. The extents say what the
+// allocations were: an address of theirs that no piece has is left out, any other is no memory.
 //
-//   40 MiB, pages 3, 5 and 9000 kept: a piece of pages 3 to 5, of which page 4 is left out, and a
-//   piece of page 9000; an address between the pieces is outside of all memory of the capsule.
+//   40 MiB, pages 3, 5 and 9000 kept: a piece of pages 3 to 5, of which page 4 is left out, a piece
+//   of page 9000, and the extent of 40 MiB
 #include <inttypes.h>
 #include <string.h>
 
@@ -35,6 +36,40 @@ uint64_t capsule_pieces_max(uint64_t page_bytes, uint64_t bytes) {
 
 const char *capsule_piece_name(Arena *arena, const char *of, const CapsulePiece *piece) {
   return piece->from == 0 ? of : arena_printf(arena, "%s + %" PRIu64, of, piece->from);
+}
+
+// ---- what a page costs --------------------------------------------------------------------------
+
+// A run's head; the most that a page adds besides: it begins a piece, with a page left out in
+// front.
+enum { RUN_BYTES = 20, PAGE_EXTRA = 160 };
+
+int capsule_run_behind(const CapsuleRun *runs, int n, uint64_t at) {
+  int low = 0;
+  for (int high = n; low < high;) {
+    const int middle = low + (high - low) / 2;
+    if (runs[middle].from + runs[middle].n <= at)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+static bool add_cost(const CapsuleRun *runs, int n, uint64_t from, uint64_t to, uint64_t *bytes) {
+  for (int i = capsule_run_behind(runs, n, from); i < n && runs[i].from < to; i++) {
+    const uint64_t first = runs[i].from > from ? runs[i].from : from,
+                   end = runs[i].from + runs[i].n, last = end < to ? end : to;
+    if (runs[i].content == CAPSULE_LEFT_OUT) return false;
+    *bytes += RUN_BYTES + (runs[i].content == CAPSULE_BYTES ? last - first : 0);
+  }
+  return true;
+}
+
+bool capsule_page_cost(const CapsuleMemory *m, uint64_t from, uint64_t n, uint64_t *bytes) {
+  *bytes = PAGE_EXTRA;
+  return add_cost(m->before, m->n_before, from, from + n, bytes) &&
+         add_cost(m->after, m->n_after, from, from + n, bytes);
 }
 
 // ---- runs ---------------------------------------------------------------------------------------
@@ -100,8 +135,20 @@ static CapsuleMemory cut_piece(Arena *arena, const CapsuleMemory *m, const Capsu
                          .n_after = after.n};
 }
 
+// Those of a capsule that was cut before stay: its memory is pieces.
+static void keep_extents(Arena *arena, Capsule *capsule) {
+  if (capsule->n_extents) return;
+  CapsuleExtent *extents = ARENA_ARRAY(arena, CapsuleExtent, capsule->n_memory + 1);
+  for (int i = 0; i < capsule->n_memory; i++)
+    if (capsule->memory[i].kind == CAPSULE_ALLOCATION)
+      extents[capsule->n_extents++] =
+          (CapsuleExtent){capsule->memory[i].address, capsule->memory[i].bytes};
+  capsule->extents = extents;
+}
+
 void capsule_cut(Arena *arena, Capsule *capsule, const bool *const *kept, uint64_t page_bytes) {
   uint64_t room = 0;
+  keep_extents(arena, capsule);
   for (int i = 0; i < capsule->n_memory; i++)
     room += capsule_pieces_max(page_bytes, capsule->memory[i].bytes);
   CapsuleMemory *out = ARENA_ARRAY(arena, CapsuleMemory, room + 1);

@@ -7,7 +7,7 @@
 #include "capsule/capsule.h"
 
 // LAUNCH_BYTES: of a launch in the list, with empty texts.
-enum { HEADER_BYTES = 32, ROW_BYTES = 24, RUN_BYTES = 20, LAUNCH_BYTES = 84 };
+enum { HEADER_BYTES = 32, ROW_BYTES = 24, RUN_BYTES = 20, EXTENT_BYTES = 16, LAUNCH_BYTES = 84 };
 
 // The rest of a part. A number that is not there is 0, and `short_of` says so at the end.
 typedef struct Cursor {
@@ -122,6 +122,10 @@ static const CapsuleRun *read_runs(Reader *r, Cursor *c, uint64_t bytes, bool wh
   return runs;
 }
 
+static bool is_range(uint64_t address, uint64_t bytes) {
+  return bytes > 0 && bytes <= CAPSULE_ADDRESS_MAX && address <= CAPSULE_ADDRESS_MAX - bytes;
+}
+
 static bool read_memory(Reader *r, Cursor *c) {
   Capsule *to = r->capsule;
   CapsuleMemory *m = &to->memory[to->n_memory];
@@ -131,8 +135,7 @@ static bool read_memory(Reader *r, Cursor *c) {
   m->address = take_u64(c);
   m->bytes = take_u64(c);
   m->kind = kind < CAPSULE_MEMORY_KINDS ? (CapsuleMemoryKind)kind : CAPSULE_ALLOCATION;
-  if (kind >= CAPSULE_MEMORY_KINDS || m->bytes == 0 || m->bytes > CAPSULE_ADDRESS_MAX ||
-      m->address > CAPSULE_ADDRESS_MAX - m->bytes)
+  if (kind >= CAPSULE_MEMORY_KINDS || !is_range(m->address, m->bytes))
     return refuse(r, "an allocation has no address");
   if (last && (last->kind > m->kind ||
                (m->kind == CAPSULE_ALLOCATION && last->address + last->bytes > m->address)))
@@ -140,6 +143,24 @@ static bool read_memory(Reader *r, Cursor *c) {
   m->before = read_runs(r, c, m->bytes, true, &m->n_before);
   m->after = read_runs(r, c, m->bytes, false, &m->n_after);
   to->n_memory++;
+  return true;
+}
+
+static bool read_extents(Reader *r, Cursor *c) {
+  const uint32_t n = take_u32(c);
+  if (n > (uint64_t)(c->end - c->at) / EXTENT_BYTES) c->short_of = true;
+  if (c->short_of) return true;
+  CapsuleExtent *list = ARENA_ARRAY(r->arena, CapsuleExtent, n + 1);
+  uint64_t next = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    list[i].address = take_u64(c);
+    list[i].bytes = take_u64(c);
+    if (!is_range(list[i].address, list[i].bytes) || list[i].address < next)
+      return refuse(r, "the extents of its allocations overlap, or are out of order");
+    next = list[i].address + list[i].bytes;
+  }
+  r->capsule->extents = list;
+  r->capsule->n_extents = (int)n;
   return true;
 }
 
@@ -182,6 +203,13 @@ static bool read_launches(Reader *r, Cursor *c) {
   return true;
 }
 
+static bool read_traits(Reader *r, Cursor *c) {
+  const uint32_t traits = take_u32(c);
+  r->capsule->cooperative = traits & CAPSULE_COOPERATIVE;
+  r->capsule->goes_on = traits & CAPSULE_GOES_ON;
+  return true;
+}
+
 static bool read_text(Cursor *c, CapsuleText *out) {
   *out = (CapsuleText){c->at, (size_t)(c->end - c->at)};
   c->at = c->end;
@@ -203,8 +231,9 @@ static bool read_part(Reader *r, uint32_t kind, Cursor *c) {
     case CAPSULE_PART_MAP:
       return read_map(r, c);
     case CAPSULE_PART_TRAITS:
-      r->capsule->cooperative = take_u32(c) & CAPSULE_COOPERATIVE;
-      return true;
+      return read_traits(r, c);
+    case CAPSULE_PART_EXTENTS:
+      return read_extents(r, c);
     case CAPSULE_PART_LAUNCHES:
       return read_launches(r, c);
     default:

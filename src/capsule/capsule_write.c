@@ -25,6 +25,7 @@ typedef struct Writer {
   Str fields;  // all small fields of all parts, one behind the other
   Part *first, **last, *now;
   uint32_t n_parts;
+  uint32_t version;
 } Writer;
 
 static void add_slice(Writer *w, const void *bytes, size_t at, size_t n) {
@@ -111,6 +112,16 @@ static void put_memory(Writer *w, const CapsuleMemory *m) {
   put_runs(w, m->after, m->n_after);
 }
 
+static void put_extents_of(Writer *w, const Capsule *c) {
+  if (c->n_extents == 0) return;
+  begin(w, CAPSULE_PART_EXTENTS);
+  put_u32(w, (uint32_t)c->n_extents);
+  for (const CapsuleExtent *e = c->extents; e < c->extents + c->n_extents; e++) {
+    put_u64(w, e->address);
+    put_u64(w, e->bytes);
+  }
+}
+
 static void put_map(Writer *w, const CapsuleMap *map) {
   begin(w, CAPSULE_PART_MAP);
   put_small(w, map->bytes, CAPSULE_MAP_BYTES);
@@ -119,9 +130,11 @@ static void put_map(Writer *w, const CapsuleMap *map) {
 }
 
 static void put_traits(Writer *w, const Capsule *c) {
-  if (!c->cooperative) return;
+  const uint32_t traits =
+      (c->cooperative ? CAPSULE_COOPERATIVE : 0) | (c->goes_on ? CAPSULE_GOES_ON : 0);
+  if (!traits) return;
   begin(w, CAPSULE_PART_TRAITS);
-  put_u32(w, CAPSULE_COOPERATIVE);
+  put_u32(w, traits);
 }
 
 static void put_launches(Writer *w, const Capsule *c) {
@@ -172,7 +185,7 @@ static CapsuleText make_head(Writer *w) {
   Writer all = {.arena = w->arena, .fields = str_new(w->arena), .last = &all.first};
   begin(&all, 0);
   put_small(&all, CAPSULE_MAGIC, sizeof CAPSULE_MAGIC - 1);
-  put_u32(&all, CAPSULE_VERSION);
+  put_u32(&all, w->version);
   put_u32(&all, w->n_parts);
   put_u64(&all, offset);
   put_u32(&all, table_crc);
@@ -182,13 +195,15 @@ static CapsuleText make_head(Writer *w) {
 }
 
 bool capsule_write(Arena *arena, const Capsule *c, CapsulePut *put, void *self) {
-  Writer w = {.arena = arena, .fields = str_new(arena)};
+  Writer w = {
+      .arena = arena, .fields = str_new(arena), .version = c->goes_on ? CAPSULE_VERSION : 1};
   w.last = &w.first;
   put_launch(&w, c);
   put_traits(&w, c);
   put_whole(&w, CAPSULE_PART_PARAMS, c->params);
   put_whole(&w, CAPSULE_PART_PTX, c->ptx);
   put_whole(&w, CAPSULE_PART_CUBIN, c->cubin);
+  put_extents_of(&w, c);
   for (int i = 0; i < c->n_memory; i++) put_memory(&w, &c->memory[i]);
   for (int i = 0; i < c->n_maps; i++) put_map(&w, &c->maps[i]);
   put_launches(&w, c);
@@ -199,4 +214,18 @@ bool capsule_write(Arena *arena, const Capsule *c, CapsulePut *put, void *self) 
     for (const Slice *slice = part->first; slice; slice = slice->next)
       if (!put(self, bytes_of(&w, slice), slice->n)) return false;
   return true;
+}
+
+static bool count(void *self, const void *bytes, size_t n) {
+  (void)bytes;
+  *(uint64_t *)self += n;
+  return true;
+}
+
+uint64_t capsule_file_bytes(const Capsule *capsule) {
+  Arena *arena = arena_new("count");
+  uint64_t bytes = 0;
+  capsule_write(arena, capsule, count, &bytes);
+  arena_free(arena);
+  return bytes;
 }

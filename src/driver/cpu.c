@@ -27,7 +27,8 @@ static void give_variables(PtxMachine *machine, const DriverModule *module) {
 
 PtxMachine *cpu_machine(Arena *arena, const DriverRun *run, bool bare, Diags *diags) {
   const DriverModule *module = run->function->module;
-  PtxMachine *machine = ptx_machine_new(arena, module->ptx, run->function->kernel, &run->at, diags);
+  PtxMachine *machine =
+      ptx_machine_new(arena, driver_code_of(run->function), run->function->kernel, &run->at, diags);
   if (!machine) return NULL;
   if (!bare) {
     give_variables(machine, module);
@@ -80,7 +81,7 @@ static void tell_findings(const DriverRun *run, const PtxMachine *machine) {
     if (told[at].kinds >> f->kind & 1) continue;
     told[at].kinds |= 1u << f->kind;
     driver_say("%s: %s at %s%s%s", ptx_plain_name(arena, run->function->name),
-               ptx_finding_names[f->kind], place_of(arena, run->function->module->ptx, f->pc),
+               ptx_finding_names[f->kind], place_of(arena, run->function->ptx, f->pc),
                f->text ? ": " : "", f->text ? f->text : "");
   }
   arena_free(arena);

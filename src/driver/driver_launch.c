@@ -95,7 +95,8 @@ static DriverResult run_on_cpu(DriverRun *run, SeenRow *row, bool wanted) {
     patience_end(run);
     return result;
   }
-  const char *why = run->function->module->image.why_not;
+  const DriverFunction *f = run->function;
+  const char *why = f->why_not ? f->why_not : f->module->image.why_not;
   note(row, why);
   driver_say("%s is not run: %s", run->function->name, why ? why : "it has no PTX");
   return DRIVER_NO_BINARY_FOR_GPU;
@@ -105,14 +106,16 @@ static DriverResult run_it(DriverRun *run, SeenRow *row, bool wanted) {
   return run->run ? run->run(run->self) : run_on_cpu(run, row, wanted);
 }
 
+static bool has_text(const DriverFunction *f) { return f->kernel && !f->ptx->machine; }
+
 static bool is_wanted(DriverRun *run, SeenTable *seen) {
   const DriverSettings *settings = driver_settings();
   DriverFunction *f = run->function;
   if (!f->matches)
     f->matches = driver_name_matches(settings->kernel, f->name) ? NAME_MATCHES : NAME_DIFFERS;
-  // Without a named kernel and without a GPU, a kernel of machine code alone cannot be opened:
-  // PyTorch's own kernels stand in front of a Triton kernel.
-  if (!settings->kernel && !run->run && !f->kernel) return false;
+  // Without a GPU a kernel of machine code alone is wanted by its name: PyTorch's own kernels stand
+  // in front of a Triton kernel.
+  if (!settings->kernel && !run->run && !has_text(f)) return false;
   if (f->matches == NAME_DIFFERS) return false;
   static uint64_t own;  // of this process alone
   const uint64_t all = seen ? __atomic_fetch_add(&seen->matched, 1, __ATOMIC_RELAXED) : 0;
@@ -144,7 +147,7 @@ static DriverResult launch(const Call *call) {
   const bool wanted = is_wanted(&run, seen);
   if (!wanted && run.run) return call->prepare ? run.run(run.self) : driver_time_launch(&run, row);
   if (wanted) driver_find_kernel(run.function);
-  if (row) row->has_ptx = run.function->module->image.ptx != NULL;
+  if (row) row->has_ptx = run.function->module->image.ptx || run.function->kernel;
   run.left = false;
   run.until = 0;
   run.n_params = 0;

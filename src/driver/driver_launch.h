@@ -53,6 +53,11 @@ void keep_fails(const char *why);  // the first reason is told
 void *driver_read_file(Arena *arena, const char *path, size_t *bytes);  // NULL
 // The text of a function that is wanted, where it was not read yet.
 void driver_find_kernel(DriverFunction *function);
+// code.c: machine code, where there is no text: the variables of a module, and a function.
+DriverResult driver_place_code(DriverModule *module);
+void driver_read_code(DriverFunction *function);
+// The module of a launch, its constants as they are now.
+const PtxModule *driver_code_of(const DriverFunction *function);
 // triton.c
 void triton_find_ptx(DriverModule *module, const char *name);
 bool driver_read_ptx(DriverModule *module);

@@ -35,7 +35,7 @@ int drv_cuFuncGetParamInfo(void *function, size_t index, size_t *offset, size_t 
 static int static_smem(const DriverFunction *f) {
   if (!f->kernel) return 0;
   Arena *arena = arena_new("shared");
-  const PtxModule *ptx = f->module->ptx;
+  const PtxModule *ptx = f->ptx;
   const PtxSharedPlace place = ptx_place_shared(arena, ptx, (int)(f->kernel - ptx->functions));
   arena_free(arena);
   return (int)place.end;
@@ -63,7 +63,7 @@ int drv_cuFuncGetAttribute(int *value, int attribute, void *function) {
   enum { THREADS = 0, STATIC = 1, LOCAL = 3, REGISTERS = 4, PTX = 5, BINARY = 6, DYNAMIC = 8 };
   const DriverFunction *f = function;
   if (!value || !f) return DRIVER_INVALID_VALUE;
-  const PtxModule *ptx = f->module->ptx;
+  const PtxModule *ptx = f->ptx;
   *value = attribute == THREADS                      ? threads_most(f)
            : attribute == STATIC                     ? static_smem(f)
            : attribute == LOCAL                      ? (ptx ? (int)ptx->local_bytes : 0)

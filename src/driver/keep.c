@@ -103,6 +103,7 @@ static void fill_launch(const Kept *kept, const DriverRun *run, bool ended, Caps
                    .ended = ended && !settings->no_data,
                    .by_gpu = driver_forwards(),
                    .cooperative = run->at.cooperative,
+                   .goes_on = kept->goes_on,
                    .params = {run->params, run->param_bytes},
                    .ptx = {(const unsigned char *)image->ptx, image->ptx_bytes},
                    .cubin = {image->cubin, image->cubin_bytes},

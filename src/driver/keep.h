@@ -21,6 +21,7 @@ struct Kept {
   CapsuleMap *maps;
   int n_maps, cap_maps;
   size_t bytes;       // of all allocations
+  bool goes_on;       // the blocks may touch more than is known
   const char *fault;  // why it cannot be kept
 };
 

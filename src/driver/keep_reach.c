@@ -122,17 +122,22 @@ static void find_maps(Kept *kept, const DriverRun *run) {
 
 // ---- variables ----------------------------------------------------------------------------------
 
+static void add_variable(Kept *kept, PtxSpace space, const Reached *reached) {
+  const KeptMemory *m =
+      add_memory(kept, space == PTX_SPACE_CONST ? CAPSULE_CONSTANT : CAPSULE_GLOBAL, reached);
+  if (m && !m->have) look_through(kept, m->copy, m->bytes);
+}
+
 static void add_variables(Kept *kept, const DriverRun *run) {
   const PtxModule *ptx = run->function->module->ptx;
   for (int i = 0; ptx && i < ptx->n_variables; i++) {
     const PtxVariable *v = &ptx->variables[i];
     if ((v->space != PTX_SPACE_GLOBAL && v->space != PTX_SPACE_CONST) || v->bytes == 0) continue;
     Reached reached = {.bytes = (size_t)v->bytes, .name = v->name};
-    if (!reach_variable(run, v->name, &reached.address)) continue;
-    const KeptMemory *m =
-        add_memory(kept, v->space == PTX_SPACE_CONST ? CAPSULE_CONSTANT : CAPSULE_GLOBAL, &reached);
-    if (m && !m->have) look_through(kept, m->copy, m->bytes);
+    if (reach_variable(run, v->name, &reached.address)) add_variable(kept, v->space, &reached);
   }
+  for (const DriverVariable *v = run->function->module->variables; v && !ptx; v = v->next)
+    add_variable(kept, v->space, &(Reached){v->address, (size_t)v->bytes, v->name});
 }
 
 void kept_reach(Kept *kept, const DriverRun *run) {

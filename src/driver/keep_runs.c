@@ -104,8 +104,13 @@ static void add_piece(const Kept *kept, const KeptMemory *m, const CapsulePiece 
 
 void kept_runs(const Kept *kept, bool no_data, bool ended, Capsule *capsule) {
   uint64_t room = 0;
-  for (const KeptMemory *m = kept->memory; m; m = m->next)
+  int n = 0;
+  for (const KeptMemory *m = kept->memory; m; m = m->next, n++)
     room += capsule_pieces_max(PTX_PAGE_BYTES, m->bytes);
+  CapsuleExtent *extents = ARENA_ARRAY(kept->arena, CapsuleExtent, n + 1);
+  for (const KeptMemory *m = kept->memory; m; m = m->next)
+    if (m->touched) extents[capsule->n_extents++] = (CapsuleExtent){m->address, m->bytes};
+  capsule->extents = extents;
   capsule->memory = ARENA_ARRAY(kept->arena, CapsuleMemory, room + 1);
   for (const KeptMemory *m = kept->memory; m; m = m->next) {
     CapsulePiece piece = {0};

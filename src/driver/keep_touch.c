@@ -7,15 +7,19 @@
 
 enum { BUDGET = 400000000 };  // lane instructions: what is touched by then counts
 
-static void fill_page(void *self, unsigned char *bytes, int64_t from, int64_t n) {
+static bool fill_page(void *self, unsigned char *bytes, unsigned char *state, int64_t from,
+                      int64_t n) {
   KeptMemory *m = self;
+  (void)state;
   const int64_t page = from / PTX_PAGE_BYTES;
   m->touched[page] = true;
   kept_read_page(m, page);
   memcpy(bytes, m->copy + from, (size_t)n);
+  return true;
 }
 
-static void give(const Kept *kept, PtxMachine *machine, KeptMemory *m) {
+// Variables of machine code are memory at their addresses, which the code was linked with.
+static void give(const Kept *kept, PtxMachine *machine, bool is_machine_code, KeptMemory *m) {
   if (m->kind == CAPSULE_ALLOCATION) {
     m->touched = ARENA_ARRAY(kept->arena, bool, kept_pages(m));
     ptx_machine_give(machine, &(PtxGiven){.name = m->name,
@@ -33,7 +37,10 @@ static void give(const Kept *kept, PtxMachine *machine, KeptMemory *m) {
   if (!given.memory || !given.state) return;
   memcpy(given.memory, m->copy, m->bytes);
   memcpy(given.state, m->state, m->bytes);
-  ptx_machine_give_variable(machine, &given);
+  if (is_machine_code)
+    ptx_machine_give(machine, &given);
+  else
+    ptx_machine_give_variable(machine, &given);
 }
 
 void kept_touch(Kept *kept, const DriverRun *run, const char *blocks) {
@@ -42,9 +49,10 @@ void kept_touch(Kept *kept, const DriverRun *run, const char *blocks) {
   DriverRun trial = *run;
   trial.at.budget = BUDGET;
   PtxMachine *machine = cpu_machine(arena, &trial, true, &diags);
-  for (KeptMemory *m = kept->memory; machine && m; m = m->next) give(kept, machine, m);
+  for (KeptMemory *m = kept->memory; machine && m; m = m->next)
+    give(kept, machine, run->function->ptx->machine, m);
   if (machine)
-    cpu_blocks(machine, &trial, blocks);
+    kept->goes_on = cpu_blocks(machine, &trial, blocks) != PTX_DONE;
   else
     kept->fault = arena_printf(kept->arena, "%s", diags.first->text);
   arena_free(arena);

@@ -14,22 +14,29 @@ static DriverModule *modules;
 
 // ---- loading ------------------------------------------------------------------------------------
 
-// The variables of a module get memory, and what the text says they hold.
+DriverResult driver_place_variable(DriverModule *module, const char *name, PtxSpace space,
+                                   int64_t n, const void *init) {
+  DriverVariable *kept = ARENA_NEW(module->arena, DriverVariable);
+  *kept = (DriverVariable){.name = name, .space = space, .bytes = n};
+  const DriverResult result = driver_allocate(&kept->address, (size_t)n, name);
+  if (result != DRIVER_OK) return result;
+  unsigned char *state = NULL, *bytes = driver_bytes(kept->address, (size_t)n, &state);
+  if (init) memcpy(bytes, init, (size_t)n);
+  memset(state, PTX_BYTE_WRITTEN, (size_t)n);
+  kept->next = module->variables;
+  module->variables = kept;
+  return DRIVER_OK;
+}
+
+// The variables of a text, with what it says they hold.
 static DriverResult place_variables(DriverModule *module) {
-  for (int i = 0; i < module->ptx->n_variables; i++) {
+  DriverResult result = DRIVER_OK;
+  for (int i = 0; i < module->ptx->n_variables && result == DRIVER_OK; i++) {
     const PtxVariable *v = &module->ptx->variables[i];
     if ((v->space != PTX_SPACE_GLOBAL && v->space != PTX_SPACE_CONST) || v->bytes == 0) continue;
-    DriverVariable *kept = ARENA_NEW(module->arena, DriverVariable);
-    *kept = (DriverVariable){.name = v->name, .space = v->space, .bytes = v->bytes};
-    const DriverResult result = driver_allocate(&kept->address, (size_t)v->bytes, v->name);
-    if (result != DRIVER_OK) return result;
-    unsigned char *state = NULL, *bytes = driver_bytes(kept->address, (size_t)v->bytes, &state);
-    if (v->init) memcpy(bytes, v->init, (size_t)v->bytes);
-    memset(state, PTX_BYTE_WRITTEN, (size_t)v->bytes);
-    kept->next = module->variables;
-    module->variables = kept;
+    result = driver_place_variable(module, v->name, v->space, v->bytes, v->init);
   }
-  return DRIVER_OK;
+  return result;
 }
 
 bool driver_read_ptx(DriverModule *module) {
@@ -51,7 +58,7 @@ DriverResult driver_load(DriverModule **module, const void *data) {
   modules = made;
   *module = made;
   if (driver_forwards()) return DRIVER_OK;
-  return driver_read_ptx(made) ? place_variables(made) : DRIVER_OK;
+  return driver_read_ptx(made) ? place_variables(made) : driver_place_code(made);
 }
 
 void *driver_read_file(Arena *arena, const char *path, size_t *bytes) {
@@ -85,6 +92,8 @@ void driver_find_kernel(DriverFunction *f) {
   if (f->kernel) return;
   if (!f->module->image.ptx) triton_find_ptx(f->module, f->name);
   if (driver_read_ptx(f->module)) f->kernel = kernel_named(f->module->ptx, f->name);
+  f->ptx = f->module->ptx;
+  if (!driver_forwards() && !driver_settings()->skips) driver_read_code(f);
 }
 
 // Without PTX a function is handed out all the same: the launch names the missing part.
@@ -95,6 +104,7 @@ DriverFunction *driver_function(DriverModule *module, const char *name) {
   if (module->ptx && !kernel) return NULL;
   DriverFunction *made = ARENA_NEW(module->arena, DriverFunction);
   *made = (DriverFunction){.module = module, .name = arena_strdup(module->arena, name)};
+  made->ptx = module->ptx;
   made->kernel = kernel;
   made->next = module->functions;
   module->functions = made;

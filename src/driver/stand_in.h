@@ -9,6 +9,7 @@
 //   driver_copy.c      copies and fills
 //   image.c            machine code and PTX out of what a program loads
 //   module.c           modules, libraries, functions, variables
+//   code.c             the same of machine code without PTX
 //   gpu_graph.c        CUDA graphs in front of a real driver; graph.c: without one
 //   driver_time.c      how long a real GPU was at each launch
 //   driver_launch.c    a launch: seen, kept where it is the wanted one, run
@@ -130,7 +131,10 @@ typedef struct DriverModule DriverModule;
 typedef struct DriverFunction {
   DriverModule *module;
   const char *name;
-  const PtxFunction *kernel;
+  const PtxModule *ptx;       // the text of its module, or its own machine code; NULL: not read
+  const PtxFunction *kernel;  // of that
+  bool code_was_read;         // its machine code was
+  const char *why_not;        // why that cannot be run; NULL
   int max_dynamic_smem;
   enum { NAME_UNASKED, NAME_MATCHES, NAME_DIFFERS } matches;  // --kernel
   struct DriverFunction *next;
@@ -147,13 +151,17 @@ typedef struct DriverVariable {
 struct DriverModule {
   Arena *arena;
   DriverImage image;
-  const PtxModule *ptx;  // NULL: not read
+  const PtxModule *ptx;         // NULL: not read
+  const struct McCubin *cubin;  // of machine code alone that is run here; NULL
   DriverVariable *variables;
   DriverFunction *functions;
   DriverModule *next;
 };
 
 DriverResult driver_load(DriverModule **module, const void *data);
+// A variable gets memory; `init`: what it holds, NULL: zeros.
+DriverResult driver_place_variable(DriverModule *module, const char *name, PtxSpace space,
+                                   int64_t bytes, const void *init);
 DriverFunction *driver_function(DriverModule *module, const char *name);
 DriverVariable *driver_variable(DriverModule *module, const char *name);
 

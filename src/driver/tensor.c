@@ -15,8 +15,9 @@ static uint64_t n_maps;
 DriverMap *driver_maps(void) { return maps; }
 
 // CUtensorMapDataType, from 0 on; FTZ kinds are read as those without.
-static const char *const types[] = {"u8",  "u16", "u32",  "s32", "u64",  "s64", "f16",
-                                    "f32", "f64", "bf16", "f32", "tf32", "tf32"};
+static const char *const types[] = {"u8",   "u16",   "u32",       "s32",      "u64", "s64",
+                                    "f16",  "f32",   "f64",       "bf16",     "f32", "tf32",
+                                    "tf32", "b4x16", "b4x16_p64", "b6x16_p32"};
 static const char *const swizzles[] = {
     "none", "32B", "64B", "128B", "128B_ATOM_32B", "128B_ATOM_32B_FLIP_8B", "128B_ATOM_64B"};
 

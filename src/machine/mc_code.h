@@ -99,13 +99,16 @@ typedef struct McFixed {
 
 enum { MC_BANKS = 8 };
 
+typedef struct McBank {
+  const char *section;
+  unsigned char *bytes;  // NULL: the kernel has no such bank
+  int64_t n;
+} McBank;
+
 typedef struct McCode {
   int n_fixed;
   const McFixed *fixed;
-  struct {
-    const unsigned char *bytes;
-    int64_t n;
-  } banks[MC_BANKS];
+  McBank banks[MC_BANKS];
   int parameters;  // where they begin in bank 0
   int sm;
   int stack_bytes;  // of a thread

@@ -134,20 +134,24 @@ int mc_cubin_symbol_index(const McCubin *cubin, const char *name) {
   return -1;
 }
 
-bool mc_cubin_symbol(const McCubin *cubin, const char *name, McSymbol *out) {
+bool mc_cubin_symbol_at(const McCubin *cubin, int index, McSymbol *out) {
+  enum { INFO = 4, SECTION = 6, VALUE = 8, SIZE = 16, TYPE_MASK = 15, OBJECT = 1 };
   const Symbols s = symbols_of(cubin);
-  for (int i = 0; i < s.n; i++) {
-    if (!str_equal(symbol_name(&s, i), name)) continue;
-    const unsigned char *at = s.table.at + i * SYMBOL_BYTES;
-    ElfBytes bytes;
-    *out = (McSymbol){NULL, 0};
-    memcpy(&out->at, at + 8, sizeof out->at);
-    const int section = short_at(at + 6);
-    if (section && !elf_section_at(cubin->bytes, cubin->n, section, &out->section, &bytes))
-      out->section = NULL;
-    return true;
-  }
-  return false;
+  if (index < 0 || index >= s.n) return false;
+  const unsigned char *at = s.table.at + index * SYMBOL_BYTES;
+  ElfBytes bytes;
+  *out =
+      (McSymbol){.name = symbol_name(&s, index), .is_variable = (at[INFO] & TYPE_MASK) == OBJECT};
+  memcpy(&out->at, at + VALUE, sizeof out->at);
+  memcpy(&out->bytes, at + SIZE, sizeof out->bytes);
+  const int section = short_at(at + SECTION);
+  if (section && !elf_section_at(cubin->bytes, cubin->n, section, &out->section, &bytes))
+    out->section = NULL;
+  return true;
+}
+
+bool mc_cubin_symbol(const McCubin *cubin, const char *name, McSymbol *out) {
+  return mc_cubin_symbol_at(cubin, mc_cubin_symbol_index(cubin, name), out);
 }
 
 // The stack of a thread: at least what the driver gives unless it is asked.

@@ -55,11 +55,14 @@ typedef struct McCubin {
 bool mc_cubin_read(Arena *arena, const void *bytes, size_t n, McCubin *out);
 const McKernel *mc_cubin_kernel(const McCubin *cubin, const char *name);
 
-// A symbol by its name: the section that it lies in, and where.
+// A symbol: the section that it lies in, and where.
 typedef struct McSymbol {
-  const char *section;  // NULL: outside
-  uint64_t at;
+  const char *name, *section;  // section NULL: outside
+  uint64_t at, bytes;
+  bool is_variable;
 } McSymbol;
 bool mc_cubin_symbol(const McCubin *cubin, const char *name, McSymbol *out);
+// By its place in the table of symbols; false: the table ends before.
+bool mc_cubin_symbol_at(const McCubin *cubin, int index, McSymbol *out);
 // Its place in the table of symbols; -1: there is none.
 int mc_cubin_symbol_index(const McCubin *cubin, const char *name);

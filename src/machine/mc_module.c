@@ -318,14 +318,18 @@ static unsigned char *linked_bank(const Builder *b, const PtxModule *module, Elf
 }
 
 // The constants that the program had set, over those that the cubin begins with.
-static void give_constants(const Builder *b, const char *section, unsigned char *bank, uint64_t n) {
+static void give_constants(const McCubin *cubin, const McBank *bank) {
   McSymbol symbol;
-  for (int i = 0; i < b->cubin->n_variables; i++) {
-    const McVariable *v = &b->cubin->variables[i];
-    if (v->bytes && mc_cubin_symbol(b->cubin, v->symbol, &symbol) && symbol.section &&
-        str_equal(symbol.section, section) && symbol.at <= n && v->n <= n - symbol.at)
-      memcpy(bank + symbol.at, v->bytes, (size_t)v->n);
-  }
+  const uint64_t n = (uint64_t)bank->n;
+  for (const McVariable *v = cubin->variables; v < cubin->variables + cubin->n_variables; v++)
+    if (v->bytes && mc_cubin_symbol(cubin, v->symbol, &symbol) && symbol.section &&
+        str_equal(symbol.section, bank->section) && symbol.at <= n && v->n <= n - symbol.at)
+      memcpy(bank->bytes + symbol.at, v->bytes, (size_t)v->n);
+}
+
+void mc_module_constants(const PtxModule *module, const McCubin *cubin) {
+  for (int bank = 1; bank < MC_BANKS; bank++)
+    if (module->machine->banks[bank].bytes) give_constants(cubin, &module->machine->banks[bank]);
 }
 
 static void give_banks(const Builder *b, const PtxModule *module, McCode *code) {
@@ -336,10 +340,9 @@ static void give_banks(const Builder *b, const PtxModule *module, McCode *code) 
     const char *section = bytes.at ? own : of_all;
     if (!bytes.at) bytes = elf_section(b->cubin->bytes, b->cubin->n, of_all);
     if (!bytes.at) continue;
-    code->banks[bank].n = bytes.end - bytes.at;
-    unsigned char *linked = linked_bank(b, module, bytes, section);
-    give_constants(b, section, linked, (uint64_t)(bytes.end - bytes.at));
-    code->banks[bank].bytes = linked;
+    code->banks[bank] =
+        (McBank){section, linked_bank(b, module, bytes, section), bytes.end - bytes.at};
+    give_constants(b->cubin, &code->banks[bank]);
   }
 }
 

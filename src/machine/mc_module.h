@@ -15,5 +15,7 @@ typedef struct McListing {
 // run stops the block that comes to it, by its name. NULL after a finding.
 const PtxModule *mc_module(Arena *arena, const McCubin *cubin, const McKernel *kernel,
                            const McListing *lines, int n, const char *what, Diags *diags);
+// Constants hold what the cubin's variables (McVariable.bytes) say now.
+void mc_module_constants(const PtxModule *module, const McCubin *cubin);
 // The kernels with their parameters alone: nothing of it runs.
 const PtxModule *mc_kernels(Arena *arena, const McCubin *cubin, const char *what);

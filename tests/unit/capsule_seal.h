@@ -49,6 +49,10 @@ static inline unsigned capsule_touch(const Capsule *c) {
     sum += capsule_touch_runs(m->before, m->n_before, m->bytes);
     sum += capsule_touch_runs(m->after, m->n_after, m->bytes);
   }
+  for (int i = 0; i < c->n_extents; i++) {
+    assert(c->extents[i].bytes <= CAPSULE_ADDRESS_MAX);
+    assert(c->extents[i].address <= CAPSULE_ADDRESS_MAX - c->extents[i].bytes);
+  }
   for (int i = 0; i < c->n_params; i++)
     for (uint64_t b = 0; b < c->param[i].bytes; b++) sum += c->params.at[c->param[i].offset + b];
   for (int i = 0; i < c->n_maps; i++) sum += (unsigned)c->maps[i].box.rank + c->maps[i].bytes[127];

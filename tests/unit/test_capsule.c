@@ -36,6 +36,7 @@ static Capsule a_capsule(void) {
       {.kernel = "_Z3addPf", .grid = {4, 2, 1}, .block = {256, 1, 1}, .smem = 1024, .times = 9},
       {"k", "its PTX was not found", {1, 1, 1}, {32, 1, 1}, {2, 1, 1}, 0, 3, 2, 3, 7500}};
   static const CapsuleParam params[] = {{0, 8}, {8, 4}};
+  static const CapsuleExtent extents[] = {{0x7f0000000000, BEFORE + 192}, {0x7f0000010000, 4096}};
   return (Capsule){.kernel = "_Z3addPf",
                    .program = "./add 5",
                    .device = "a GPU",
@@ -51,6 +52,8 @@ static Capsule a_capsule(void) {
                    .n_params = 2,
                    .memory = memory,
                    .n_memory = 3,
+                   .extents = extents,
+                   .n_extents = 2,
                    .maps = maps,
                    .n_maps = 1,
                    .launches = launches,
@@ -102,6 +105,9 @@ START_TEST(test_read_back_as_written) {
   ck_assert_int_eq(c->n_maps, 1);
   ck_assert_int_eq((int)c->maps[0].box.box[1], 8);
   ck_assert_uint_eq(capsule_memory_bytes(c), BEFORE + 192 + 64 + 8);
+  ck_assert_int_eq(c->n_extents, 2);
+  ck_assert_uint_eq(c->extents[1].address, 0x7f0000010000);
+  ck_assert_uint_eq(c->extents[1].bytes, 4096);
   ck_assert_int_eq(c->n_launches, 2);
   ck_assert_ptr_null(c->launches[0].note);
   ck_assert_uint_eq(c->launches[0].times, 9);
@@ -149,7 +155,7 @@ START_TEST(test_newer_version_is_refused) {
   capsule_seal((unsigned char *)written.text, written.length);
   ck_assert_ptr_null(read_bytes(arena, written.text, written.length, &why));
   ck_assert_str_eq(why,
-                   "k.capsule: it has version 2, but this gemmview reads version 1: use a newer "
+                   "k.capsule: it has version 3, but this gemmview reads version 2: use a newer "
                    "gemmview");
 }
 END_TEST
@@ -203,6 +209,45 @@ START_TEST(test_launches_that_are_none_are_refused) {
     ck_assert(capsule_write(arena, &capsule, collect, &out));
     const bool is_read = read_bytes(arena, out.text, out.length, &why) != NULL;
     ck_assert_msg(is_read == (wrong == 0), "%d: %s", wrong, why);
+  }
+}
+END_TEST
+
+// Extents that overlap, that are none, or that lie where no memory of a GPU does.
+START_TEST(test_extents_that_are_none_are_refused) {
+  static const CapsuleExtent rows[][2] = {{{64, 64}, {128, 64}},
+                                          {{64, 65}, {128, 64}},
+                                          {{128, 64}, {64, 64}},
+                                          {{64, 0}, {128, 64}},
+                                          {{64, 64}, {CAPSULE_ADDRESS_MAX - 64, 65}},
+                                          {{64, 64}, {UINT64_MAX - 8, 64}}};
+  const char *why;
+  Capsule capsule = a_capsule();
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    Str out = str_new(arena);
+    capsule.extents = rows[i];
+    ck_assert(capsule_write(arena, &capsule, collect, &out));
+    const bool is_read = read_bytes(arena, out.text, out.length, &why) != NULL;
+    ck_assert_msg(is_read == (i == 0), "%zu: %s", i, why);
+  }
+}
+END_TEST
+
+// Readers of version 1 would take the end of the memory for a fault of the kernel.
+START_TEST(test_version_is_the_lowest_that_is_right) {
+  const char *why;
+  Capsule capsule = a_capsule();
+  for (int bits = 0; bits < 4; bits++) {
+    Str out = str_new(arena);
+    capsule.goes_on = bits & 1;
+    capsule.cooperative = bits & 2;
+    ck_assert(capsule_write(arena, &capsule, collect, &out));
+    ck_assert_int_eq(out.text[8], bits & 1 ? 2 : 1);
+    const Capsule *c = read_bytes(arena, out.text, out.length, &why);
+    ck_assert_msg(c != NULL, "%s", why);
+    ck_assert_int_eq(c->goes_on, bits & 1);
+    ck_assert_int_eq(c->cooperative, bits >> 1);
+    ck_assert_uint_eq(capsule_file_bytes(&capsule), out.length);
   }
 }
 END_TEST
@@ -284,7 +329,25 @@ static const CapsuleMemory *piece_at(const Capsule *c, uint64_t address) {
   return NULL;
 }
 
-// Each byte of a kept page is what it was; each other is outside, or left out.
+// The cost that is told of the kept pages.
+static uint64_t cost_of(const CapsuleMemory *m, const bool *kept) {
+  uint64_t sum = 0;
+  for (uint64_t at = 0, cost; at < CUT_BYTES; at += PAGE) {
+    const uint64_t n = CUT_BYTES - at < PAGE ? CUT_BYTES - at : PAGE;
+    ck_assert(capsule_page_cost(m, at, n, &cost));
+    sum += kept[at / PAGE] ? cost : 0;
+  }
+  return sum;
+}
+
+// The file with no allocation but its extent.
+static uint64_t file_without(Capsule capsule) {
+  capsule.memory++, capsule.n_memory--;
+  return capsule_file_bytes(&capsule) + 2 * sizeof(CapsuleExtent);
+}
+
+// Each byte of a kept page is what it was; each other is outside, or left out. The file has no more
+// bytes than its pages cost.
 START_TEST(test_pages_are_kept_or_left_out) {
   uint64_t seed = (uint64_t)_i + 1;
   CapsuleMemory memory[] = {
@@ -297,9 +360,12 @@ START_TEST(test_pages_are_kept_or_left_out) {
   for (int i = 0; i < PAGES; i++) kept[i] = random_next(&seed) % one_of == 0;
   Capsule capsule = a_capsule();
   capsule.memory = memory, capsule.n_memory = 2;
+  capsule.n_extents = 0;
+  const uint64_t most = cost_of(&memory[0], kept) + file_without(capsule);
   capsule_cut(arena, &capsule, (const bool *const[]){kept, NULL}, PAGE);
   Str out = str_new(arena);
   ck_assert(capsule_write(arena, &capsule, collect, &out));
+  ck_assert_uint_le(out.length, most);
   const char *why;
   const Capsule *cut = read_bytes(arena, out.text, out.length, &why);
   ck_assert_msg(cut != NULL, "%s", why);
@@ -313,6 +379,9 @@ START_TEST(test_pages_are_kept_or_left_out) {
         before, is_kept ? content_at(memory[0].before, memory[0].n_before, at) : CAPSULE_LEFT_OUT);
     ck_assert_int_eq(after, is_kept ? content_at(memory[0].after, memory[0].n_after, at) : -1);
   }
+  ck_assert_int_eq(cut->n_extents, 1);
+  ck_assert_uint_eq(cut->extents[0].address, memory[0].address);
+  ck_assert_uint_eq(cut->extents[0].bytes, CUT_BYTES);
   ck_assert_str_eq(cut->memory[cut->n_memory - 1].name, "weights");
   ck_assert_int_le(cut->n_memory, PAGES / 256 + 2);
 }
@@ -331,6 +400,8 @@ Suite *suite_capsule(void) {
   tcase_add_test(tc, test_a_table_ends_within_the_bytes);
   tcase_add_test(tc, test_content_of_no_kind_is_refused);
   tcase_add_test(tc, test_launches_that_are_none_are_refused);
+  tcase_add_test(tc, test_extents_that_are_none_are_refused);
+  tcase_add_test(tc, test_version_is_the_lowest_that_is_right);
   tcase_add_test(tc, test_any_changed_byte_is_refused);
   tcase_add_test(tc, test_mutants_are_read_or_refused);
   tcase_add_loop_test(tc, test_pages_are_kept_or_left_out, 0, 12);

@@ -34,6 +34,7 @@ static const struct {
 } elsewhere[] = {
     {"mma", "", "open_mma"},
     {"wmma", "", "open_run: fragments"},
+    {"ldmatrix", "m8n16", "open_matrices"},
     {"wgmma", "", "open_waits, open_rungs, open_triton"},
     {"tcgen05", "", "open_rungs, open_waits, open_tmem"},
     {"cp", "async bulk tensor", "open_tensor"},

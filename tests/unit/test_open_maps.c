@@ -96,7 +96,7 @@ static const struct {
     {MAKE("128") FIELD("box_dim", "b32", "0, 400") "bar.sync 0;\n" COPY("3072")
          LOAD("3072", "0", "0", "0"),
      "the tensor map that the kernel made"},
-    {MAKE("128") FIELD("elemtype", "b32", "14") "bar.sync 0;\n" COPY("3072")
+    {MAKE("128") FIELD("elemtype", "b32", "16") "bar.sync 0;\n" COPY("3072")
          LOAD("3072", "0", "0", "0"),
      "an element type, swizzle or interleave that is not run here"},
     {"setp.eq.u32 %p0, %t, 0;\nst.shared.u32 [s], 77;\n" FIELD("rank", "b32", "1"),

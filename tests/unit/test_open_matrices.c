@@ -253,11 +253,8 @@ static const char *matrices_name(bool store, int n, bool trans) {
                       trans ? ".trans" : "");
 }
 
-START_TEST(ldmatrix_gives_each_lane_its_elements) {
-  const int n = 1 << _i / 2;
-  const bool trans = _i % 2;
-  ptx_kernel_numbers(in);
-  const uint16_t *halves = (const uint16_t *)in;
+// Rows come into shared memory, the instruction loads n registers, and those go out.
+static const char *load_body(const char *name, int n) {
   const char *body = row_address;
   // Each lane stores its word of every 32 into shared memory.
   for (int i = 0; i < 4; i++)
@@ -266,14 +263,48 @@ START_TEST(ldmatrix_gives_each_lane_its_elements) {
         "%sld.global.b32 %%r22, [%%i+%d];\nmov.u32 %%r23, s;\nadd.u32 %%r23, %%r23, %%t4;\n"
         "st.shared.b32 [%%r23+%d], %%r22;\n",
         body, 128 * i, 128 * i);
-  body = arena_printf(arena, "%sbar.sync 0;\n%s {%s}, [%%r20];\n", body,
-                      matrices_name(false, n, trans), ptx_kernel_registers(arena, "%r", n));
-  for (int part = 0; part < n; part++) {
+  body = arena_printf(arena, "%sbar.sync 0;\n%s {%s}, [%%r20];\n", body, name,
+                      ptx_kernel_registers(arena, "%r", n));
+  for (int part = 0; part < n; part++)
     body = arena_printf(arena, "%sst.global.b32 [%%o+%d], %%r%d;\n", body, 128 * part, part);
+  return body;
+}
+
+START_TEST(ldmatrix_gives_each_lane_its_elements) {
+  const int n = 1 << _i / 2;
+  const bool trans = _i % 2;
+  ptx_kernel_numbers(in);
+  const uint16_t *halves = (const uint16_t *)in;
+  const char *body = load_body(matrices_name(false, n, trans), n);
+  for (int part = 0; part < n; part++)
     for (int lane = 0; lane < LANES; lane++)
       wanted[LANES * part + lane] = halves[half_of(lane, part, 0, trans)] |
                                     (uint32_t)halves[half_of(lane, part, 1, trans)] << 16;
-  }
+  const PtxKernel k = run_body(body, LANES);
+  check_out(&k, body);
+}
+END_TEST
+
+// Thread l holds of row l / 4 elements 4 · (l % 4) to the third behind it, a byte each; a row has
+// 16 elements of 4 or 6 bits, lowest first, and a gap.
+START_TEST(ldmatrix_unpacks_elements) {
+  const int n = 1 << _i / 2, bits = _i % 2 ? 6 : 4;
+  ptx_kernel_numbers(in);
+  const unsigned char *bytes = (const unsigned char *)in;
+  const char *body =
+      load_body(arena_printf(arena, "ldmatrix.sync.aligned.m8n16.x%d.shared.b8x16.%s", n,
+                             bits == 4 ? "b4x16_p64" : "b6x16_p32"),
+                n);
+  for (int part = 0; part < n; part++)
+    for (int lane = 0; lane < LANES; lane++) {
+      const unsigned char *row = bytes + 16 * row_of_lane(ROWS * part + lane / 4);
+      uint32_t word = 0;
+      for (int bit = 0; bit < 4 * bits; bit++) {
+        const int at = 4 * (lane % 4) * bits + bit;
+        word |= (uint32_t)(row[at / 8] >> at % 8 & 1) << (bit / bits * 8 + bit % bits);
+      }
+      wanted[LANES * part + lane] = word;
+    }
   const PtxKernel k = run_body(body, LANES);
   check_out(&k, body);
 }
@@ -350,6 +381,7 @@ Suite *suite_open_matrices(void) {
   tcase_add_loop_test(tcase, wmma_multiplies_as_by_hand, 0, PRODUCTS);
   tcase_add_test(tcase, wmma_refuses_what_has_no_room);
   tcase_add_loop_test(tcase, ldmatrix_gives_each_lane_its_elements, 0, 6);
+  tcase_add_loop_test(tcase, ldmatrix_unpacks_elements, 0, 6);
   tcase_add_loop_test(tcase, stmatrix_puts_each_element_in_its_place, 0, 6);
   tcase_add_test(tcase, bar_red_counts_and_joins);
   suite_add_tcase(suite, tcase);

@@ -326,18 +326,8 @@ static const struct {
                 {"sgemm", "arch=compute_80,code=[compute_80,sm_80]", "4595 of 4595 words"},
                 {"wgmma", "arch=compute_90a,code=compute_90a", "3871 of 3871 words"},
                 {"grid", "arch=compute_90,code=[compute_90,sm_90]", "3120 of 3120 words"},
-                {"chain", "arch=compute_90,code=[compute_90,sm_90]", "65 of 65 words"}};
-
-// By nvcc, seconds each; what the same one made of the same text with the same flags is kept in
-// build/kept for the next run of the tests.
-static void compile_cuda(const char *flags, const char *source, const char *program) {
-  compile(arena_printf(
-      arena,
-      "mkdir -p build/kept; kept=build/kept/nvcc-$({ nvcc --version; echo '%s'; cat %s; } | "
-      "sha256sum | cut -c1-64); test -f $kept || { nvcc %s -o $kept.$$ %s && mv $kept.$$ $kept; } "
-      "&& cp $kept %s",
-      flags, source, flags, source, program));
-}
+                {"chain", "arch=compute_90,code=[compute_90,sm_90]", "65 of 65 words"},
+                {"packed", "arch=compute_90,code=compute_90", "64 of 64 words"}};
 
 static const char *nvcc_program(int i, const char *flags) {
   const char *program = in_folder(programs[i].name);
@@ -353,6 +343,30 @@ START_TEST(test_program_of_nvcc_passes_its_own_check) {
   ck_assert_msg(run.status == 0 && str_starts(run.out, "PASS"), "%s\n%s", run.out, run.err);
   check_opens_equal(path, programs[_i].equal);
   check_machine_equal(path, programs[_i].equal);
+}
+END_TEST
+
+// Without PTX the machine code runs, with its variables; a kernel is recorded by its name.
+START_TEST(test_program_without_ptx_passes_its_own_check) {
+  if (!have("nvcc", "a program with NVIDIA's runtime") || !have("nvdisasm", "machine code")) return;
+  const char *path = in_folder("k.capsule"), *program = in_folder(programs[_i].name);
+  const char *arch = strstr(programs[_i].arch, "90a") ? "90a" : "90";
+  compile_cuda(arena_printf(arena, "-gencode arch=compute_%s,code=sm_%s", arch, arch),
+               arena_printf(arena, DATA "/%s.cu", programs[_i].name), program);
+  CliRun run = record(arena_printf(arena, "--cpu --kernel '*' -o %s", path), program);
+  ck_assert_msg(run.status == 0 && str_starts(run.out, "PASS"), "%s\n%s", run.out, run.err);
+  const Capsule *capsule = read_capsule(path);
+  ck_assert(!capsule->ptx.at && capsule->cubin.at && capsule->ended);
+  check_opens_equal(path, programs[_i].equal);
+  if (_i) return;
+  run = record("--cpu", program);
+  ck_assert_msg(run.status == 1 && strstr(run.err, "its kernels have no PTX") != NULL, "%d %s",
+                run.status, run.err);
+  setenv("GEMMVIEW_NVDISASM", "/dev/null/none", 1);
+  run = record("--cpu --kernel '*'", program);
+  unsetenv("GEMMVIEW_NVDISASM");
+  ck_assert_msg(run.status == 3 && strstr(run.err, "its machine code: nvdisasm was not found"),
+                "%d %s", run.status, run.err);
 }
 END_TEST
 
@@ -510,6 +524,8 @@ Suite *suite_record(void) {
   tcase_add_test(tc, test_mistakes_are_told);
   tcase_add_test(tc, test_text_of_triton_is_found);
   tcase_add_loop_test(tc, test_program_of_nvcc_passes_its_own_check, 0,
+                      (int)(sizeof programs / sizeof programs[0]));
+  tcase_add_loop_test(tc, test_program_without_ptx_passes_its_own_check, 0,
                       (int)(sizeof programs / sizeof programs[0]));
   tcase_add_test(tc, test_later_launch_has_its_own_contents);
   tcase_add_test(tc, test_runtime_without_names_is_told);

@@ -30,6 +30,40 @@ const int tma_swizzle_count = sizeof tma_swizzle_table / sizeof tma_swizzle_tabl
 enum { N_SWIZZLES = sizeof tma_swizzle_table / sizeof tma_swizzle_table[0] };
 
 enum { BOX_SIDE_MAX = 256, STEP_MAX = 8, CHUNK_BYTES = 16 };
+// Where units have gaps: elements of a row of the box, and what a row of the tensor is a multiple
+// of; bytes that strides are a multiple of. (cuda.h, cuTensorMapEncodeTiled.)
+enum { GAPPED_ROW = 128, GAPPED_STRIDE = 32 };
+
+static const TmaPacked packed_table[] = {{"b4x16", {2, 1, 1}, true},
+                                         {"b4x16_p64", {16, 8, 16}, false},
+                                         {"b6x16_p32", {16, 12, 16}, true}};
+
+const TmaPacked *tma_packed_find(const char *name) {
+  for (size_t i = 0; i < sizeof packed_table / sizeof packed_table[0]; i++)
+    if (str_equal(packed_table[i].name, name)) return &packed_table[i];
+  return NULL;
+}
+
+TmaUnit tma_box_unit(const TmaBox *box) {
+  return box->packed ? box->packed->unit : (TmaUnit){1, box->elem_bytes, box->elem_bytes};
+}
+
+static bool has_gaps(const TmaBox *box) {
+  return tma_box_unit(box).shared_bytes > tma_box_unit(box).global_bytes;
+}
+
+// Units that have all of the elements.
+static int64_t units_of(const TmaBox *box, int64_t elements) {
+  const int each = tma_box_unit(box).elements;
+  return elements / each + (elements % each != 0);
+}
+
+int64_t tma_box_global_bytes(const TmaBox *box, int64_t elements) {
+  int64_t bytes;
+  const bool large =
+      __builtin_mul_overflow(units_of(box, elements), tma_box_unit(box).global_bytes, &bytes);
+  return large ? CUTE_NUMBER_MAX : bytes;
+}
 
 // ---- reading ------------------------------------------------------------------------------------
 
@@ -60,7 +94,8 @@ static bool read_swizzle(Scan *scan, TmaBox *out) {
 static bool read_type(Scan *scan, TmaBox *out) {
   out->type = scan_word(scan);
   if (!out->type) return scan_fail(scan, "a type, such as f16");
-  out->elem_bytes = unit_bytes(out->type, scan->diags);
+  out->packed = tma_packed_find(out->type);
+  out->elem_bytes = out->packed ? 1 : unit_bytes(out->type, scan->diags);
   if (out->elem_bytes == 0 || out->elem_bytes <= 8) return out->elem_bytes > 0;
   return scan_refuse(scan, "elements of a tensor map have at most 8 bytes");
 }
@@ -89,8 +124,9 @@ static bool read_field(Scan *scan, TmaBox *out, Counts *n) {
 static void fill_defaults(TmaBox *out, const Counts *n) {
   for (int i = n->step; i < out->rank; i++) out->step[i] = 1;
   for (int i = n->stride + 1; i < out->rank; i++) {
-    long long inner = i == 1 ? out->elem_bytes : out->stride[i - 1];
-    if (__builtin_mul_overflow(inner, out->shape[i - 1], &out->stride[i]))
+    if (i == 1)
+      out->stride[i] = tma_box_global_bytes(out, out->shape[0]);
+    else if (__builtin_mul_overflow(out->stride[i - 1], out->shape[i - 1], &out->stride[i]))
       out->stride[i] = CUTE_NUMBER_MAX;
   }
 }
@@ -120,7 +156,35 @@ bool tma_box_parse(Arena *arena, const char *text, TmaBox *out, Diags *diags) {
 
 // ---- checks -------------------------------------------------------------------------------------
 
-static int64_t inner_bytes(const TmaBox *box) { return box->box[0] * box->elem_bytes; }
+static int64_t inner_bytes(const TmaBox *box) {
+  return units_of(box, box->box[0]) * tma_box_unit(box).shared_bytes;
+}
+
+// The elements in so many bytes of a row in shared memory.
+static int64_t elements_of(const TmaBox *box, int64_t bytes) {
+  const TmaUnit unit = tma_box_unit(box);
+  return bytes / unit.shared_bytes * unit.elements;
+}
+
+// The rules for packed elements alone.
+static void check_packed(const TmaBox *box, Diags *diags) {
+  const bool gaps = has_gaps(box);
+  const int whole = gaps ? GAPPED_ROW : tma_box_unit(box).elements;
+  if (box->shape[0] % whole)
+    diag_add(diags, "tma", "dimension 0 has %lld %s, not a multiple of %d", box->shape[0],
+             box->type, whole);
+  if (gaps ? box->box[0] != GAPPED_ROW : box->box[0] % whole != 0)
+    diag_add(diags, "tma", "a row of the box has %lld %s: %s%d", box->box[0], box->type,
+             gaps ? "it has to be " : "not a multiple of ", whole);
+  for (int i = 1; gaps && i < box->rank; i++)
+    if (box->stride[i] % GAPPED_STRIDE)
+      diag_add(diags, "tma", "dimension %d has a stride of %lld bytes: %s takes multiples of %d", i,
+               box->stride[i], box->type, GAPPED_STRIDE);
+  const int span = box->swizzle->span_bytes;
+  if (gaps && span && span != GAPPED_ROW)
+    diag_add(diags, "tma", "swizzle=%s: %s takes none, or one of 128B", box->swizzle->name,
+             box->type);
+}
 
 static void check_side(const TmaBox *box, int i, Diags *diags) {
   if (box->shape[i] < 1 || box->shape[i] > INT64_C(1) << 32)
@@ -146,11 +210,13 @@ static void check_side(const TmaBox *box, int i, Diags *diags) {
 bool tma_box_check(const TmaBox *box, Diags *diags) {
   int before = diags->count;
   for (int i = 0; i < box->rank; i++) check_side(box, i, diags);
+  if (box->packed) check_packed(box, diags);
   if (inner_bytes(box) % CHUNK_BYTES != 0)
     diag_add(diags, "tma", "a row of the box is %lld %s, %" PRId64 " bytes, not a multiple of %d",
              box->box[0], box->type, inner_bytes(box), CHUNK_BYTES)
-        ->nearest = arena_printf(diags->arena, "%" PRId64 " elements",
-                                 round_up(inner_bytes(box), CHUNK_BYTES) / box->elem_bytes);
+        ->nearest =
+        arena_printf(diags->arena, "%" PRId64 " elements",
+                     elements_of(box, (int64_t)round_up(inner_bytes(box), CHUNK_BYTES)));
   int span = box->swizzle->span_bytes;
   if (span && inner_bytes(box) > span)
     diag_add(diags, "tma",
@@ -158,7 +224,7 @@ bool tma_box_check(const TmaBox *box, Diags *diags) {
              " bytes; swizzle=%s takes %d at "
              "most",
              box->box[0], box->type, inner_bytes(box), box->swizzle->name, span)
-        ->nearest = arena_printf(diags->arena, "%d elements", span / box->elem_bytes);
+        ->nearest = arena_printf(diags->arena, "%" PRId64 " elements", elements_of(box, span));
   if (diags->count == before && tma_box_bytes(box) > BANK_SMEM_BYTES_MAX)
     diag_add(diags, "tma", "the box has %" PRId64 " bytes; shared memory has %d at most",
              tma_box_bytes(box), BANK_SMEM_BYTES_MAX);
@@ -175,6 +241,10 @@ static int64_t rows_of(const TmaBox *box) {
   int64_t rows = 1;
   for (int i = 1; i < box->rank; i++) rows *= ceil_div(box->box[i], box->step[i]);
   return rows;
+}
+
+int64_t tma_box_moved_bytes(const TmaBox *box) {
+  return rows_of(box) * tma_box_global_bytes(box, box->box[0]);
 }
 
 int64_t tma_box_bytes(const TmaBox *box) { return rows_of(box) * pitch_of(box); }
@@ -202,7 +272,7 @@ const Layout *tma_box_layout(Arena *arena, const TmaBox *box, const char *text, 
     return NULL;
   }
   LayoutSlab slab;
-  Extents said = {rows_of(box), box->box[0], box->elem_bytes};
+  Extents said = {rows_of(box), inner_bytes(box) / box->elem_bytes, box->elem_bytes};
   if (!notation_slab(text, &(LayoutSlab){0}, said, &slab, diags)) return NULL;
   int cols = slab.row_bytes / slab.elem_bytes;
   int64_t *offset = ARENA_ARRAY(arena, int64_t, slab.rows * cols);

@@ -25,9 +25,22 @@ typedef struct TmaSwizzle {
 extern const TmaSwizzle tma_swizzle_table[];
 extern const int tma_swizzle_count;
 
+// Elements of 4 or 6 bits, which are copied a unit at a time. A unit may have a gap behind it in
+// shared memory: 16 numbers of 4 bits are 8 bytes, and stand in 16 there.
+typedef struct TmaUnit {
+  int elements, global_bytes, shared_bytes;
+} TmaUnit;
+typedef struct TmaPacked {
+  const char *name;  // as PTX has it, where cuda.h says 16U4_ALIGN8B, 16U4_ALIGN16B, 16U6_ALIGN16B
+  TmaUnit unit;
+  bool is_stored;  // from shared memory, too
+} TmaPacked;
+const TmaPacked *tma_packed_find(const char *name);  // NULL: none of them
+
 typedef struct TmaBox {
   int rank, elem_bytes;
   const char *type;
+  const TmaPacked *packed;  // NULL: elements of whole bytes; else elem_bytes is 1
   long long shape[TMA_RANK_MAX], box[TMA_RANK_MAX], step[TMA_RANK_MAX];
   long long stride[TMA_RANK_MAX];  // [i]: bytes from one index of dimension i to the next, i > 0
   const TmaSwizzle *swizzle;
@@ -41,6 +54,14 @@ bool tma_box_check(const TmaBox *box, Diags *diags);
 // Requires tma_box_check. Rows of the box: the product of its outer dimensions; NULL
 // after a finding where the pattern is not documented (rule "tma_pattern").
 const Layout *tma_box_layout(Arena *arena, const TmaBox *box, const char *text, Diags *diags);
+
+// The unit that is copied as a whole: an element, or some packed ones.
+TmaUnit tma_box_unit(const TmaBox *box);
+// Bytes of so many elements of a row in global memory.
+int64_t tma_box_global_bytes(const TmaBox *box, int64_t elements);
+// Bytes that a copy of the box moves, as an mbarrier counts them: without gaps. (CUTLASS awaits as
+// many: sm100_mma_warpspecialized.hpp, TmaTransactionBytes.)
+int64_t tma_box_moved_bytes(const TmaBox *box);
 
 // The alignment in shared memory that the box asks for, in bytes: 128, whatever its swizzle.
 int tma_box_alignment(const TmaBox *box);

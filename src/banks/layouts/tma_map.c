@@ -70,6 +70,7 @@ static int type_of(const TmaBox *box) {
 
 bool tma_map_write(const TmaBox *box, uint64_t address, unsigned char bytes[TMA_MAP_BYTES]) {
   memset(bytes, 0, TMA_MAP_BYTES);
+  if (box->packed) return false;  // how its extents are coded was not seen
   const int type = type_of(box);
   bool fits = type < TYPES && put(bytes, ADDRESS, ADDRESS_BITS, address) &&
               put(bytes, KIND, KIND_BITS, TILED) &&

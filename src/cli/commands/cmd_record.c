@@ -59,6 +59,11 @@ static const Option OPTIONS[] = {
      .offset = offsetof(RecordOptions, request.budget),
      .lo = 1,
      .hi = INT_MAX / 1000},
+    {.name = "limit",
+     .kind = OPTION_KIND_INT,
+     .offset = offsetof(RecordOptions, request.limit),
+     .lo = 1,
+     .hi = INT_MAX},
     {.name = "seconds",
      .kind = OPTION_KIND_INT,
      .offset = offsetof(RecordOptions, request.seconds),
@@ -126,7 +131,8 @@ static int say_nothing_to_run(Arena *arena, const RecordOutcome *outcome) {
         "with nvcc -cudart shared");
   return cli_error(CLI_MISSING,
                    "there is no GPU here, and the program has no PTX of its kernels: add -gencode "
-                   "arch=compute_90,code=compute_90 to nvcc");
+                   "arch=compute_90,code=compute_90 to nvcc, or put nvdisasm on PATH, with which "
+                   "their machine code runs");
 }
 
 // The exit status where the wanted launch was not there.
@@ -145,6 +151,10 @@ static int say_none(Arena *arena, const RecordOptions *given, const RecordOutcom
     return cli_error(CLI_NO, "no launch %d of a kernel \"%s\": %llu of them, %llu launches in all",
                      given->request.launch, str_sanitise(arena, given->request.kernel),
                      (unsigned long long)seen->matched, (unsigned long long)seen->launches);
+  if (!outcome->by_gpu && seen->matched == 0)
+    return cli_error(CLI_NO,
+                     "nothing was recorded: its kernels have no PTX. Name the one to record, by "
+                     "--kernel; '*' is the first");
   return cli_error(CLI_NO, "no launch %d: there were %llu", given->request.launch,
                    (unsigned long long)seen->launches);
 }
@@ -180,9 +190,11 @@ static int record(Arena *arena, const RecordOptions *given, Diags *diags) {
 
 int cmd_record(Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
-  RecordOptions given = {
-      .target = "h200",
-      .request = {.blocks = "0", .budget = BUDGET_MILLIONS, .seconds = RECORD_SECONDS}};
+  RecordOptions given = {.target = "h200",
+                         .request = {.blocks = "0",
+                                     .limit = CAPSULE_LIMIT_MB,
+                                     .budget = BUDGET_MILLIONS,
+                                     .seconds = RECORD_SECONDS}};
   given.request.argv = options_behind(&argc, argv);
   const int n = (int)(sizeof OPTIONS / sizeof OPTIONS[0]);
   TargetTable targets;

@@ -48,73 +48,73 @@ static void fill_random(unsigned char *bytes, uint64_t from, uint64_t n) {
   }
 }
 
-void open_capsule_before(const CapsuleMemory *m, unsigned char *bytes, unsigned char *state) {
-  for (int i = 0; i < m->n_before; i++) {
-    const CapsuleRun *run = &m->before[i];
-    if (run->content == CAPSULE_BYTES) memcpy(bytes + run->from, run->bytes, (size_t)run->n);
-    if (run->content == CAPSULE_HIDDEN) fill_random(bytes + run->from, run->from, run->n);
-    const bool unknown = run->content == CAPSULE_LEFT_OUT;
-    if (state && run->content != CAPSULE_UNWRITTEN)
-      memset(state + run->from, PTX_BYTE_WRITTEN | (unknown ? PTX_BYTE_UNKNOWN : 0),
-             (size_t)run->n);
-  }
+// Writes what a run tells of the bytes from `first` to `last`; both arrays begin with that byte.
+static void take_run(const CapsuleRun *run, uint64_t first, uint64_t last, unsigned char *bytes,
+                     unsigned char *state) {
+  const uint64_t n = last - first;
+  if (run->content == CAPSULE_BYTES) memcpy(bytes, run->bytes + (first - run->from), (size_t)n);
+  if (run->content == CAPSULE_HIDDEN) fill_random(bytes, first, n);
+  if (state) memset(state, run->content == CAPSULE_UNWRITTEN ? 0 : PTX_BYTE_WRITTEN, (size_t)n);
 }
 
-// Memory whose contents are read page by page, as blocks come by.
+void open_capsule_before(const CapsuleMemory *m, unsigned char *bytes, unsigned char *state) {
+  for (const CapsuleRun *run = m->before; run < m->before + m->n_before; run++)
+    take_run(run, run->from, run->from + run->n, bytes + run->from,
+             state ? state + run->from : NULL);
+}
+
+// An allocation, or a piece of one, whose contents are read page by page, as blocks come by.
 typedef struct Pages {
   const CapsuleMemory *memory;
-  bool *touched;
+  bool *touched;   // by page; NULL: nobody asks
+  uint64_t *left;  // bytes of a file, which the touched pages take
 } Pages;
 
-// The last run that begins at or in front of a byte.
-static int run_at(const CapsuleMemory *m, uint64_t at) {
-  int low = 0;
-  for (int high = m->n_before; high - low > 1;) {
-    const int middle = low + (high - low) / 2;
-    if (m->before[middle].from <= at)
-      low = middle;
-    else
-      high = middle;
-  }
-  return low;
+static bool may_touch(const Pages *pages, uint64_t from, uint64_t n) {
+  uint64_t cost;
+  if (!capsule_page_cost(pages->memory, from, n, &cost)) return false;
+  if (!pages->touched) return true;
+  if (cost > *pages->left) return false;
+  *pages->left -= cost;
+  return pages->touched[from / PTX_PAGE_BYTES] = true;
 }
 
-static void fill_page(void *self, unsigned char *bytes, int64_t from, int64_t n) {
+static bool fill_page(void *self, unsigned char *bytes, unsigned char *state, int64_t from,
+                      int64_t n) {
   const Pages *pages = self;
   const CapsuleMemory *m = pages->memory;
-  const uint64_t first = (uint64_t)from, last = first + (uint64_t)n;
-  pages->touched[from / PTX_PAGE_BYTES] = true;
-  for (int i = run_at(m, first); i < m->n_before && m->before[i].from < last; i++) {
+  const uint64_t at = (uint64_t)from, end = at + (uint64_t)n;
+  if (!may_touch(pages, at, (uint64_t)n)) return false;
+  for (int i = capsule_run_behind(m->before, m->n_before, at);
+       i < m->n_before && m->before[i].from < end; i++) {
     const CapsuleRun *run = &m->before[i];
-    const uint64_t begin = run->from > first ? run->from : first,
-                   end = run->from + run->n < last ? run->from + run->n : last;
-    if (run->content == CAPSULE_BYTES)
-      memcpy(bytes + (begin - first), run->bytes + (begin - run->from), (size_t)(end - begin));
-    if (run->content == CAPSULE_HIDDEN) fill_random(bytes + (begin - first), begin, end - begin);
+    const uint64_t first = run->from > at ? run->from : at,
+                   last = run->from + run->n < end ? run->from + run->n : end;
+    take_run(run, first, last, bytes + (first - at), state + (first - at));
   }
+  return true;
 }
 
-static void give_pages(Arena *arena, PtxMachine *machine, const CapsuleMemory *m, bool *touched) {
+static void give_pages(Arena *arena, PtxGiven *given, const CapsuleMemory *m, bool *touched,
+                       uint64_t *left) {
   Pages *pages = ARENA_NEW(arena, Pages);
-  *pages = (Pages){m, touched};
-  ptx_machine_give(machine, &(PtxGiven){.name = str_line(arena, m->name),
-                                        .address = m->address,
-                                        .bytes = (int64_t)m->bytes,
-                                        .memory = arena_alloc(arena, (size_t)m->bytes + SLACK),
-                                        .state = arena_alloc(arena, (size_t)m->bytes + SLACK),
-                                        .fill = fill_page,
-                                        .self = pages});
+  *pages = (Pages){m, touched, left};
+  given->fill = fill_page;
+  given->self = pages;
 }
 
 // Variables of machine code are memory at their addresses, which the code was linked with.
-static void give(Arena *arena, PtxMachine *machine, bool is_machine_code, const CapsuleMemory *m) {
+static void give(Arena *arena, PtxMachine *machine, bool is_machine_code, const CapsuleMemory *m,
+                 bool *touched, uint64_t *left) {
   PtxGiven given = {.name = str_line(arena, m->name),
                     .address = m->address,
                     .bytes = (int64_t)m->bytes,
                     .memory = arena_alloc(arena, (size_t)m->bytes + SLACK),
                     .state = arena_alloc(arena, (size_t)m->bytes + SLACK)};
-  open_capsule_before(m, given.memory, given.state);
-  for (int i = 0; i < m->n_before; i++) given.unknown |= m->before[i].content == CAPSULE_LEFT_OUT;
+  if (m->kind == CAPSULE_ALLOCATION)
+    give_pages(arena, &given, m, touched, left);
+  else
+    open_capsule_before(m, given.memory, given.state);
   if (m->kind == CAPSULE_ALLOCATION || (is_machine_code && m->address))
     ptx_machine_give(machine, &given);
   else if (!is_machine_code)
@@ -160,7 +160,7 @@ static bool give_params(PtxMachine *machine, const PtxFunction *kernel, const Ca
 
 const OpenBuffer *open_give_capsule(Arena *arena, PtxMachine *machine, const PtxModule *module,
                                     const PtxFunction *kernel, const Capsule *c,
-                                    bool *const *touched, Diags *diags) {
+                                    const OpenTouched *touched, Diags *diags) {
   const uint64_t bytes = capsule_memory_bytes(c), room = tool_memory_bytes() / 4;
   if (bytes > room) {
     diag_add(diags, "capsule",
@@ -168,12 +168,12 @@ const OpenBuffer *open_give_capsule(Arena *arena, PtxMachine *machine, const Ptx
              bytes, room);
     return NULL;
   }
-  for (int i = 0; i < c->n_memory; i++) {
-    if (touched && touched[i])
-      give_pages(arena, machine, &c->memory[i], touched[i]);
-    else
-      give(arena, machine, module->machine, &c->memory[i]);
-  }
+  uint64_t *left = ARENA_NEW(arena, uint64_t);
+  if (touched) *left = touched->most;
+  for (int i = 0; i < c->n_memory; i++)
+    give(arena, machine, module->machine, &c->memory[i], touched ? touched->pages[i] : NULL, left);
+  for (int i = 0; i < c->n_extents; i++)
+    ptx_machine_leave_out(machine, c->extents[i].address, c->extents[i].bytes);
   if (!give_params(machine, kernel, c, diags)) return NULL;
   for (int i = 0; i < c->n_maps; i++)
     if (!ptx_machine_map(machine, &c->maps[i].box, c->maps[i].address, c->maps[i].bytes, diags))

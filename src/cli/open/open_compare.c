@@ -104,10 +104,18 @@ static void note_word(OpenCompared *out, const OpenTolerance *tolerance, const C
   out->recorded = recorded;
 }
 
+// Whether other blocks of the launch did not run here.
+static bool lacks_blocks(const OpenResult *r, bool all_blocks) {
+  const int *grid = r->launch.grid, *cluster = ptx_machine_cluster(r->machine);
+  const bool one = grid[0] == cluster[0] && grid[1] == cluster[1] && grid[2] == cluster[2];
+  return !all_blocks && !r->launch.cooperative && !one;
+}
+
 // One block: the words that it changed; all of them: those that anybody changed.
 static void compare_memory(const OpenResult *r, const OpenTolerance *tolerance,
                            const CapsuleMemory *m, bool all_blocks, OpenCompared *out) {
   const unsigned char *now = ptx_machine_bytes(r->machine, m->address, (int64_t)m->bytes);
+  const bool alone = lacks_blocks(r, all_blocks);
   if (!now) return;
   Arena *arena = arena_new("compare");
   unsigned char *before = arena_alloc(arena, (size_t)m->bytes + SLACK),
@@ -122,6 +130,8 @@ static void compare_memory(const OpenResult *r, const OpenTolerance *tolerance,
     const uint32_t recorded = word_at(after + at);
     if (ptx_machine_unknown_bytes(r->machine, m->address + at, WORD) > 0)
       out->unknown += recorded != was;
+    else if (here != was && alone && ptx_machine_by_atomic(r->machine, m->address + at, WORD))
+      out->shared++;
     else if (here != was || (all_blocks && recorded != was))
       note_word(out, tolerance, m, at, here, recorded);
   }
@@ -143,6 +153,9 @@ void open_print_compared(const OpenResult *r) {
          c->words - c->different, c->words);
   if (c->tolerance)
     printf(", %" PRId64 " more within %s", c->close, str_line(r->arena, c->tolerance));
+  if (c->shared)
+    printf("; %" PRId64 " are not compared, for other blocks change them too, by atomics",
+           c->shared);
   if (c->unknown) printf("; %" PRId64 " are unknown here and not compared", c->unknown);
   puts("");
   if (c->different == 0) return;

@@ -23,6 +23,7 @@ bool open_read_tolerance(const char *text, OpenTolerance *out, Diags *diags);
 typedef struct OpenCompared {
   int64_t words, different;  // of four bytes: those that the run or the launch changed
   int64_t unknown;           // not compared: unknown values here
+  int64_t shared;            // not compared: atomic operations of other blocks change them, too
   int64_t close;             // of those that differ: within the tolerance
   const char *name;          // of the first that is wrong, else of the first that differs
   int64_t offset;

@@ -6,11 +6,8 @@
 #include "base/str.h"
 #include "cli/common/cli.h"
 #include "cli/open/open_capsule.h"
-#include "kernels/toolchain/machine/sass.h"
-#include "machine/mc_module.h"
+#include "kernels/toolchain/machine/code_module.h"
 #include "ptx/tally/tally.h"
-
-enum { DISASSEMBLE_SECONDS = 120 };
 
 bool open_is_cubin(const void *bytes, size_t n) {
   return n >= 4 && memcmp(bytes, "\177ELF", 4) == 0 && elf_cuda_sm(bytes, n) > 0;
@@ -38,15 +35,6 @@ static const McKernel *choose(Arena *arena, const McCubin *cubin, const char *na
              : "%s: no kernel of that name; there are: %s",
            what, names.text);
   return NULL;
-}
-
-static McListing *listing_of(Arena *arena, const SassResult *sass, const char *kernel, int *n) {
-  McListing *out = ARENA_ARRAY(arena, McListing, sass->n_lines + 1);
-  *n = 0;
-  for (int i = 0; i < sass->n_lines; i++)
-    if (sass->lines[i].opcode && str_equal(sass->lines[i].kernel, kernel))
-      out[(*n)++] = (McListing){sass->lines[i].address, sass->lines[i].text};
-  return out;
 }
 
 // The variables that were recorded.
@@ -85,13 +73,8 @@ const PtxModule *open_cubin(Arena *arena, const OpenRequest *request, const Caps
   const McListing *listing =
       known ? open_known_listing(arena, known, &cubin, kernel, &lines) : NULL;
   if (listing) return mc_module(arena, &cubin, kernel, listing, lines, what, diags);
-  const SassResult *sass = sass_disassemble_one(
-      arena, bytes, n, mc_cubin_symbol_index(&cubin, kernel->name), DISASSEMBLE_SECONDS);
-  if (!sass->ok) {
-    diag_add(diags, "machine", "%s: %s", what, sass->error);
-    return NULL;
-  }
-  listing = listing_of(arena, sass, kernel->name, &lines);
+  listing = code_listing(arena, &cubin, kernel, what, &lines, diags);
+  if (!listing) return NULL;
   if (known) open_know_listing(arena, known, &cubin, kernel, listing, lines);
   return mc_module(arena, &cubin, kernel, listing, lines, what, diags);
 }

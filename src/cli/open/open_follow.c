@@ -111,6 +111,8 @@ const ClockAnswer *open_clock(const OpenResult *r, const OpenWhy *asked, Diags *
   *answer =
       clock_answer_cubin(r->arena, (const unsigned char *)r->cubin, r->cubin_bytes, targets, &ask);
   if (answer->why_not) return answer;
+  if (r->outcome == PTX_BEYOND)
+    answer->no_clocks = "the capsule's memory ends before the block does: clocks of loops alone";
   answer->line = lines_of(r, answer->code.n);
   give_texts(r, answer);
   return answer;

@@ -328,7 +328,8 @@ static bool read_tensor(ArgGiver *g, const char *arg, unsigned char map[PTX_MAP_
     return false;
   }
   const int last = box.rank - 1;
-  const int64_t bytes = last ? box.shape[last] * box.stride[last] : box.shape[0] * box.elem_bytes;
+  const int64_t bytes =
+      last ? box.shape[last] * box.stride[last] : tma_box_global_bytes(&box, box.shape[0]);
   if (bytes > (1ll << 31)) {
     say(g, arg, "expected a tensor of at most 2^31 bytes");
     return false;

@@ -88,7 +88,7 @@ static const char *finding_text(const OpenResult *r, const PtxFinding *f) {
 }
 
 bool open_has_findings(const OpenResult *r) {
-  bool found = r->outcome != PTX_DONE || r->misfit;
+  bool found = (r->outcome != PTX_DONE && r->outcome != PTX_BEYOND) || r->misfit;
   for (int i = 0; i < ptx_machine_findings(r->machine); i++)
     found |= !(r->allowed >> ptx_machine_finding(r->machine, i)->kind & 1);
   return found;
@@ -138,6 +138,21 @@ int open_order_questions(const OpenResult *r, const char *out[], int most) {
   return n;
 }
 
+// The capsule holds the pages of each allocation that the block touched first.
+static const char *beyond_text(const OpenResult *r) {
+  const Capsule *c = r->text.capsule;
+  uint64_t held = 0, of = 0;
+  for (int i = 0; i < c->n_memory; i++)
+    for (int k = 0; c->memory[i].kind == CAPSULE_ALLOCATION && k < c->memory[i].n_before; k++)
+      held += c->memory[i].before[k].content == CAPSULE_LEFT_OUT ? 0 : c->memory[i].before[k].n;
+  for (int i = 0; i < c->n_extents; i++) of += c->extents[i].bytes;
+  const double mib = 1 << 20;
+  return arena_printf(r->arena,
+                      "the block goes on beyond the memory that the capsule holds, %.1f of %.1f "
+                      "MiB: the counts end there (gemmview record --limit)",
+                      (double)held / mib, (double)of / mib);
+}
+
 static const char *outcome_text(const OpenResult *r) {
   switch (r->outcome) {
     case PTX_DONE:
@@ -148,6 +163,8 @@ static const char *outcome_text(const OpenResult *r) {
       return "deadlock: every warp waits; the counts end there";
     case PTX_BUDGET:
       return "the budget of instructions is used up (--budget); the counts end there";
+    case PTX_BEYOND:
+      return beyond_text(r);
   }
   return NULL;
 }
@@ -535,7 +552,7 @@ static const PtxFinding **findings(Arena *arena, const OpenResult *r, bool races
 }
 
 static const char *outcome_name(PtxOutcome outcome) {
-  static const char *const outcomes[] = {"done", "stopped", "deadlock", "budget"};
+  static const char *const outcomes[] = {"done", "stopped", "deadlock", "budget", "beyond"};
   return outcomes[outcome];
 }
 

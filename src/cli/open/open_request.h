@@ -4,6 +4,13 @@
 
 #include "cli/common/options.h"
 
+// The pages of a capsule's memory that blocks come by, by memory and page, until the file that has
+// them alone would have more than `most` bytes in them: then the run ends with PTX_BEYOND.
+typedef struct OpenTouched {
+  bool *const *pages;
+  uint64_t most;
+} OpenTouched;
+
 typedef struct OpenRequest {
   const char *path;
   char **flags;  // of nvcc
@@ -22,7 +29,7 @@ typedef struct OpenRequest {
   bool compare;                   // with what a capsule's launch left
   bool orders;                    // keep the events of the first cluster, which alone is run
   bool record;                    // keep addresses, for better layouts and the detail
-  bool *const *touched;           // gets the pages that the blocks come by; NULL: nobody asks
+  const OpenTouched *touched;     // NULL: nobody asks
   struct WatchList *watched;  // gets the files that the kernel is made of; NULL: no view watches
   bool detail;                // everything in JSON; says on stderr meanwhile what it is doing
 } OpenRequest;

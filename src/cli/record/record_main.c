@@ -62,6 +62,7 @@ static bool run(Arena *arena, RecordMain *given, const char *program, Diags *dia
   RecordRequest request = {.kernel = given->kernel,
                            .capsule = arena_printf(arena, "%s.capsule", program),
                            .blocks = given->blocks ? given->blocks : "0",
+                           .limit = CAPSULE_LIMIT_MB,
                            .budget = BUDGET_MILLIONS,
                            .seconds = RECORD_SECONDS,
                            .cpu = true,

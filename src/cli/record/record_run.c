@@ -221,7 +221,9 @@ static bool put(void *self, const void *bytes, size_t n) {
 // Only when a program has ended all its launches are known: its capsule is written once more, with
 // their list and without the memory that the asked block does not touch, beside the first and put
 // in its place. Where that fails the first one stays.
-static void finish(Arena *arena, const char *path, const char *blocks, const SeenTable *seen) {
+static void finish(Arena *arena, const char *path, const RecordRequest *request,
+                   const SeenTable *seen) {
+  const uint64_t limit = (uint64_t)request->limit * 1000000;
   const char *unfinished = arena_printf(arena, "%s.%d.part", path, (int)getpid());
   const mode_t mine = 0600;
   Diags ignored = diags_new(arena);
@@ -230,7 +232,7 @@ static void finish(Arena *arena, const char *path, const char *blocks, const See
   Capsule *capsule = bytes ? capsule_read(arena, bytes, n, path, &ignored) : NULL;
   if (!capsule) return;
   capsule->launches = record_seen_launches(arena, seen, &capsule->n_launches);
-  record_trim(arena, path, blocks, capsule);
+  record_trim(arena, path, request->blocks, limit, capsule);
   unlink(unfinished);
   int fd = disk_create(unfinished, mine);
   bool ok = fd >= 0 && capsule_write(arena, capsule, put, &fd);
@@ -249,7 +251,7 @@ static void find_capsules(Arena *arena, const RecordRequest *request, pid_t chil
   for (int i = 0; i < n; i++) {
     const char *path = with_process(arena, request->capsule, out->seen->writer[i]);
     if (access(path, R_OK) != 0) continue;
-    finish(arena, path, request->blocks, out->seen);
+    finish(arena, path, request, out->seen);
     out->capsules[out->n_capsules++] = path;
   }
   out->capsule = out->n_capsules ? out->capsules[0] : NULL;

@@ -12,6 +12,7 @@ typedef struct RecordRequest {
   const char *capsule;  // the file to write, absolute, with "%p"; NULL: launches are only listed
   const char *blocks;   // "all", "x,y,z"; whose memory is kept where all would be much
   int launch;           // which of the kernel's launches, from 0
+  int limit;            // MB of a capsule
   int budget;           // millions of lane instructions of a launch on the CPU
   int seconds;          // on the CPU, of launches in front of it, in it, behind it; 0: no limit
   bool cpu, no_data, skips;
@@ -47,11 +48,19 @@ void record_print_capsule(Arena *arena, const char *path);
 
 // ---- record_trim.c: out of a capsule goes what the asked block does not touch -------------------
 
-// Which pages the block comes by, by memory of the capsule, found by a run of the launch's machine
-// code in a process of its own; NULL with a sentence in *why: that run did not come to its end.
-const bool *const *record_touched(Arena *arena, const char *path, const char *blocks,
-                                  const Capsule *capsule, const char **why);
+// The pages that a run of a block came by, in a process of its own.
+typedef struct RecordTouched {
+  const bool *const *pages;  // by memory of the capsule, and page
+  bool any;                  // one of them is
+  const char *why;           // why the block was not run to its end; NULL: it was
+} RecordTouched;
+
+// `limit`: bytes of the file that has these pages; the run ends where it would have more. The file
+// at `path` has the capsule.
+RecordTouched record_touched(Arena *arena, const char *path, const char *blocks,
+                             const Capsule *capsule, uint64_t limit);
 // Cuts a capsule, as it was read from `path`, to those pages; the file stays as it is. One that is
-// small, whose contents are hidden or that the driver has cut is left alone. Says on stderr what
-// takes time, and why all of the memory is kept.
-void record_trim(Arena *arena, const char *path, const char *blocks, Capsule *capsule);
+// small, or whose contents are hidden, is left alone. Says on stderr what takes time, and which
+// memory is kept where the block was not run to its end.
+void record_trim(Arena *arena, const char *path, const char *blocks, uint64_t limit,
+                 Capsule *capsule);

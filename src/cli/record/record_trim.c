@@ -1,9 +1,15 @@
-// A whole capsule → one with the pages that a block touches. Behind the recorded program the
-// driver's own run (driver/keep_touch.c) needs PTX; here machine code is run, as `gemmview open
-// --machine` runs it, in a child: whatever becomes of that, the file is whole.
+// A whole capsule → one with the pages that a block touches first, as many as the limit on the file
+// allows. Behind the recorded program the driver's own run (driver/keep_touch.c) needs PTX; here
+// machine code is run, as `gemmview open --machine` runs it, in a child: whatever becomes of that,
+// the file is whole.
 //
-//   cuBLAS, 4096 x 4096 x 4096 in bf16: A, B and C, 32 MiB each, of which a block reads some rows
-//   of A and of B, and writes one tile of C
+// A run is the same each time. So one that was ended, because of the limit or of its time, is the
+// begin of the run that `gemmview open` makes of the same block: it needs these pages, and ends
+// where they do (PTX_BEYOND).
+//
+//   cuBLAS, 4096 x 4096 x 4096 in fp32: a block reads some rows of A and of B and writes one tile
+//   of C: 36 MB in bf16: blocks draw tiles from a counter. The one that runs alone draws the tiles
+//   of all, so that it comes by everything: 64 MB have its first tiles
 #include "cli/record/record_run.h"
 
 #include <errno.h>
@@ -41,15 +47,21 @@ static const char *stopped_text(Arena *arena, const PtxMachine *machine, PtxOutc
   const PtxFinding *last = n ? ptx_machine_finding(machine, n - 1) : NULL;
   if (outcome == PTX_BUDGET)
     return arena_printf(arena, "it has more than %d million lane instructions", TRIM_BUDGET);
+  if (outcome == PTX_BEYOND) return "it touches more than --limit leaves room for";
   if (!last) return "it stopped";
   return arena_printf(arena, "it stopped with %s%s%s", ptx_finding_names[last->kind],
                       last->text ? ": " : "", last->text ? last->text : "");
 }
 
-static const char *run(Arena *arena, const char *path, const char *blocks, bool *const *touched) {
+// `machine_code`: where the driver did not run PTX.
+static const char *run(Arena *arena, const char *path, const char *blocks, bool machine_code,
+                       const OpenTouched *touched) {
   Diags diags = diags_new(arena);
-  const OpenRequest request = {
-      .path = path, .blocks = blocks, .budget = TRIM_BUDGET, .machine = true, .touched = touched};
+  const OpenRequest request = {.path = path,
+                               .blocks = blocks,
+                               .budget = TRIM_BUDGET,
+                               .machine = machine_code,
+                               .touched = touched};
   OpenResult result;
   OpenBlocks which;
   if (open_read_kernel(arena, &request, false, &result, &diags) != CLI_OK)
@@ -60,11 +72,11 @@ static const char *run(Arena *arena, const char *path, const char *blocks, bool 
   return outcome == PTX_DONE ? NULL : stopped_text(arena, machine, outcome);
 }
 
-static _Noreturn void answer(Arena *arena, const char *path, const char *blocks,
-                             bool *const *touched, Answer *out) {
+static _Noreturn void answer(Arena *arena, const char *path, const char *blocks, bool machine_code,
+                             const OpenTouched *touched, Answer *out) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   alarm(TRIM_SECONDS);
-  const char *why = run(arena, path, blocks, touched);
+  const char *why = run(arena, path, blocks, machine_code, touched);
   if (why) snprintf(out->why, sizeof out->why, "%s", str_line(arena, why));
   out->ended = !why;
   _exit(0);
@@ -81,27 +93,37 @@ static const char *ended_text(Arena *arena, const Answer *said, int status) {
   return said->why[0] ? arena_strdup(arena, said->why) : "it broke off";
 }
 
-static const char *ask(Arena *arena, const char *path, const char *blocks, bool *const *touched,
-                       Answer *said) {
+static const char *ask(Arena *arena, const char *path, const char *blocks, bool machine_code,
+                       const OpenTouched *touched, Answer *said) {
   fflush(NULL);
   const pid_t child = fork();
-  if (child == 0) answer(arena, path, blocks, touched, said);
+  if (child == 0) answer(arena, path, blocks, machine_code, touched, said);
   if (child < 0) return arena_printf(arena, "no process can be started: %s", strerror(errno));
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
   return ended_text(arena, said, status);
 }
 
-const bool *const *record_touched(Arena *arena, const char *path, const char *blocks,
-                                  const Capsule *capsule, const char **why) {
+// Bytes that the limit leaves for the pages of allocations, which stand in front of other memory.
+static uint64_t room_for_pages(const Capsule *capsule, uint64_t limit) {
+  Capsule bare = *capsule;
+  int n = 0;
+  while (n < capsule->n_memory && capsule->memory[n].kind == CAPSULE_ALLOCATION) n++;
+  bare.memory += n;
+  bare.n_memory -= n;
+  const uint64_t extents = sizeof(CapsuleExtent) * (uint64_t)(capsule->n_memory + 2),
+                 taken = capsule_file_bytes(&bare) + extents;
+  return limit > taken ? limit - taken : 0;
+}
+
+RecordTouched record_touched(Arena *arena, const char *path, const char *blocks,
+                             const Capsule *capsule, uint64_t limit) {
   uint64_t n = 0;
-  *why = "there is no machine code of the kernel";
-  if (!capsule->cubin.at) return NULL;
   for (int i = 0; i < capsule->n_memory; i++) n += pages_of(&capsule->memory[i]);
   const size_t bytes = sizeof(Answer) + n;
   Answer *said = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  *why = "there is no room for it";
-  if (said == MAP_FAILED) return NULL;
+  RecordTouched out = {.why = "there is no room for it"};
+  if (said == MAP_FAILED) return out;
   bool **touched = ARENA_ARRAY(arena, bool *, capsule->n_memory + 1);
   n = 0;
   for (int i = 0; i < capsule->n_memory; i++) {
@@ -109,13 +131,16 @@ const bool *const *record_touched(Arena *arena, const char *path, const char *bl
     if (pages) touched[i] = said->touched + n;
     n += pages;
   }
-  *why = ask(arena, path, blocks, touched, said);
+  const OpenTouched to = {touched, room_for_pages(capsule, limit)};
+  out.why = ask(arena, path, blocks, str_equal(capsule->blocks, "all"), &to, said);
   bool *kept = ARENA_ARRAY(arena, bool, n + 1);
   memcpy(kept, said->touched, n);
+  out.any = memchr(kept, true, n) != NULL;
   for (int i = 0; i < capsule->n_memory; i++)
     if (touched[i]) touched[i] = kept + (touched[i] - said->touched);
   munmap(said, bytes);
-  return *why ? NULL : (const bool *const *)touched;
+  out.pages = (const bool *const *)touched;
+  return out;
 }
 
 static bool is_hidden(const Capsule *capsule) {
@@ -125,20 +150,30 @@ static bool is_hidden(const Capsule *capsule) {
   return false;
 }
 
-void record_trim(Arena *arena, const char *path, const char *blocks, Capsule *capsule) {
-  if (str_equal(blocks, "all") || !str_equal(capsule->blocks, "all") || is_hidden(capsule) ||
-      capsule_memory_bytes(capsule) <= CAPSULE_WHOLE_MAX)
-    return;
-  const char *why = NULL, *file = str_line(arena, path);
+// All of a launch with little memory is kept; the driver may have cut one with much.
+static bool is_small(const Capsule *capsule, uint64_t bytes, uint64_t limit) {
+  const bool was_cut = !str_equal(capsule->blocks, "all");
+  return bytes <= limit && (was_cut || capsule_memory_bytes(capsule) <= CAPSULE_WHOLE_MAX);
+}
+
+void record_trim(Arena *arena, const char *path, const char *blocks, uint64_t limit,
+                 Capsule *capsule) {
+  const uint64_t bytes = capsule_file_bytes(capsule);
+  if (str_equal(blocks, "all") || is_hidden(capsule) || is_small(capsule, bytes, limit)) return;
+  const char *file = str_line(arena, path);
   fprintf(stderr, "gemmview: %s: block %s runs on the CPU, to keep only the memory it touches\n",
           file, blocks);
-  const bool *const *touched = record_touched(arena, path, blocks, capsule, &why);
-  if (!touched) {
+  const RecordTouched touched = record_touched(arena, path, blocks, capsule, limit);
+  if (touched.why && (bytes <= limit || !touched.any)) {
     fprintf(stderr,
             "gemmview: %s: all of the memory is kept, for what block %s touches is not known: %s\n",
-            file, blocks, why);
+            file, blocks, touched.why);
     return;
   }
-  capsule_cut(arena, capsule, touched, PTX_PAGE_BYTES);
+  if (touched.why)
+    fprintf(stderr, "gemmview: %s: only the memory that block %s touches first is kept: %s\n", file,
+            blocks, touched.why);
+  capsule_cut(arena, capsule, touched.pages, PTX_PAGE_BYTES);
   capsule->blocks = blocks;
+  capsule->goes_on |= touched.why != NULL;
 }

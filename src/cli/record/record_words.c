@@ -58,9 +58,10 @@ void record_print_capsule(Arena *arena, const char *path) {
       if (c->memory[i].before[r].content == CAPSULE_BYTES) contents += c->memory[i].before[r].n;
   fprintf(stderr,
           "gemmview: %s: %s, grid %s, block %s; %zu bytes: %d allocation%s of %" PRIu64
-          " bytes, contents of %" PRIu64 " of them%s%s\n",
+          " bytes, contents of %" PRIu64 " of them%s%s%s\n",
           str_line(arena, path), open_demangled(arena, c->kernel), open_extents(arena, c->grid),
           open_extents(arena, c->block), n, c->n_memory, plural_s(c->n_memory),
           capsule_memory_bytes(c), contents, c->ended ? ", and the memory after the launch" : "",
+          c->goes_on ? "; the block goes on beyond them" : "",
           c->ptx.at ? "" : "; there is no PTX of the kernel");
 }

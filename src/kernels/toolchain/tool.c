@@ -123,12 +123,19 @@ static char **words_of(Arena *arena, const char *const *argv) {
   return words;
 }
 
+// A tool of a recorded program is not recorded.
+static bool is_of_recording(const char *variable) {
+  return getenv("GEMMVIEW_RECORD") &&
+         (str_starts(variable, "GEMMVIEW_RECORD=") || str_starts(variable, "LD_PRELOAD="));
+}
+
 static char **environment_of(Arena *arena, const char *folder) {
   int n = 0, kept = 0;
   while (environ[n]) n++;
   char **environment = ARENA_ARRAY(arena, char *, n + 2);
   for (int i = 0; i < n; i++)
-    if (!folder || !str_starts(environ[i], "TMPDIR=")) environment[kept++] = environ[i];
+    if (!(folder && str_starts(environ[i], "TMPDIR=")) && !is_of_recording(environ[i]))
+      environment[kept++] = environ[i];
   if (folder) environment[kept++] = arena_printf(arena, "TMPDIR=%s", folder);
   environment[kept] = NULL;
   return environment;

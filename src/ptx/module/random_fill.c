@@ -19,7 +19,9 @@ uint64_t ptx_seed_after(uint64_t seed, int64_t n) {
   return seed;
 }
 
-void ptx_fill_random(void *self, unsigned char *bytes, int64_t from, int64_t n) {
+bool ptx_fill_random(void *self, unsigned char *bytes, unsigned char *state, int64_t from,
+                     int64_t n) {
+  (void)state;
   const PtxRandomFill *fill = self;
   const int size = fill->size;
   uint64_t seed = ptx_seed_after(fill->seed, from / size);
@@ -40,4 +42,5 @@ void ptx_fill_random(void *self, unsigned char *bytes, int64_t from, int64_t n) 
                                                        : (const void *)&single;
     memcpy(bytes + at, number, (size_t)size);
   }
+  return true;
 }

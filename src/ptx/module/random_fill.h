@@ -14,4 +14,5 @@ typedef struct PtxRandomFill {
 // The seed n numbers later.
 uint64_t ptx_seed_after(uint64_t seed, int64_t n);
 // A PtxFill; `self` is a PtxRandomFill.
-void ptx_fill_random(void *self, unsigned char *bytes, int64_t from, int64_t n);
+bool ptx_fill_random(void *self, unsigned char *bytes, unsigned char *state, int64_t from,
+                     int64_t n);

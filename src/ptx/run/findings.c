@@ -95,6 +95,8 @@ PtxFinding *ptx_find(PtxMachine *m, PtxWarp *w, PtxFindingKind kind, int pc, int
     line = other;
     other = first;
   }
+  // Nothing that follows from memory that is not at hand is a fault.
+  if (m->beyond) return &m->keeper->finding_left_out;
   PtxFinding *f = find_kept(m->keeper, kind, line, other);
   if (f) {
     f->count++;

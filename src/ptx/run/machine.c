@@ -298,7 +298,7 @@ bool ptx_turn(PtxMachine *m, int *rounds, PtxOutcome *outcome) {
   bool idle = false;
   const bool ran = run_round(m, &idle);
   *rounds = idle ? *rounds + 1 : 0;
-  *outcome = m->stopped ? PTX_STOPPED : PTX_DONE;
+  *outcome = m->beyond ? PTX_BEYOND : m->stopped ? PTX_STOPPED : PTX_DONE;
   if (m->stopped || m->alive == 0) return true;
   *outcome = PTX_BUDGET;
   if (m->budget > 0 && m->executed > m->budget) return true;

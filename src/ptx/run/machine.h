@@ -29,6 +29,7 @@ typedef enum PtxOutcome {
   PTX_STOPPED,   // a finding says why
   PTX_DEADLOCK,  // everybody waits
   PTX_BUDGET,    // the budget is used up
+  PTX_BEYOND,    // a block came to memory that the launch has, and the machine has not
 } PtxOutcome;
 
 typedef enum PtxFindingKind {
@@ -92,8 +93,11 @@ PtxMachine *ptx_machine_new(Arena *arena, const PtxModule *module, const PtxFunc
 uint64_t ptx_machine_buffer(PtxMachine *m, const char *name, int64_t bytes, const void *contents,
                             PtxContent content);
 // The same with contents that are written where a kernel comes by: n bytes from an offset on, a
-// multiple of PTX_PAGE_BYTES. `self` has to live as long as the machine.
-typedef void PtxFill(void *self, unsigned char *bytes, int64_t from, int64_t n);
+// multiple of PTX_PAGE_BYTES, and what is known of each; `state` says of all that they were
+// written. False: the contents are not at hand, and the run ends with PTX_BEYOND. `self` has to
+// live as long as the machine.
+typedef bool PtxFill(void *self, unsigned char *bytes, unsigned char *state, int64_t from,
+                     int64_t n);
 uint64_t ptx_machine_filled(PtxMachine *m, const char *name, int64_t bytes, PtxFill *fill,
                             void *self);
 
@@ -101,7 +105,8 @@ uint64_t ptx_machine_filled(PtxMachine *m, const char *name, int64_t bytes, PtxF
 // Nothing of it may overlap other memory of the machine.
 #define PTX_ADDRESS_MAX (UINT64_C(1) << 56)
 // Knowledge of a byte, in bits; one of an unknown value is written, too.
-enum { PTX_BYTE_WRITTEN = 1, PTX_BYTE_DATA = 2, PTX_BYTE_UNKNOWN = 4 };
+// PTX_BYTE_ATOMIC: by an atomic operation, last.
+enum { PTX_BYTE_WRITTEN = 1, PTX_BYTE_DATA = 2, PTX_BYTE_UNKNOWN = 4, PTX_BYTE_ATOMIC = 8 };
 enum { PTX_PAGE_BYTES = 1 << 12 };
 enum { PTX_MAP_BYTES = 128 };       // a tensor map
 enum { PTX_NULL_BYTES = 1 << 16 };  // no memory lies below
@@ -116,6 +121,9 @@ typedef struct PtxGiven {
   void *self;
 } PtxGiven;
 void ptx_machine_give(PtxMachine *m, const PtxGiven *given);
+// Memory that the launch has. What of it is not given is not at hand: a block that comes to it ends
+// its run with PTX_BEYOND, and nothing that the instruction found there is told.
+void ptx_machine_leave_out(PtxMachine *m, uint64_t address, uint64_t bytes);
 // A variable of the module, .global or .const, by its name; it lies at the address too, unless that
 // is 0. False: the module has no such variable with that many bytes.
 bool ptx_machine_give_variable(PtxMachine *m, const PtxGiven *given);
@@ -163,6 +171,9 @@ PtxOutcome ptx_machine_run_all(PtxMachine *m, bool (*ends)(void *self), void *se
 const void *ptx_machine_bytes(const PtxMachine *m, uint64_t address, int64_t bytes);  // NULL
 // The number of these bytes with unknown values.
 int64_t ptx_machine_unknown_bytes(const PtxMachine *m, uint64_t address, int64_t bytes);
+// Whether an atomic operation was the last to write any of these bytes: what they hold depends on
+// other blocks, too.
+bool ptx_machine_by_atomic(const PtxMachine *m, uint64_t address, int64_t bytes);
 int ptx_machine_findings(const PtxMachine *m);
 const PtxFinding *ptx_machine_finding(const PtxMachine *m, int index);
 // How often something was found at lines beyond those that are kept.

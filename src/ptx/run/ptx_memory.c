@@ -42,29 +42,62 @@ static PtxPlace in_shared(const PtxMachine *m, int thread, uint64_t address, int
   return in_plane(&m->shared, at, (uint64_t)limit, bytes, rank * (uint64_t)m->smem_stride);
 }
 
-static void make_page(PtxBuffer *b, int64_t page) {
+static bool make_page(PtxBuffer *b, int64_t page) {
   const int64_t from = page * PTX_PAGE_BYTES, rest = b->plane.size - from,
                 n = rest < PTX_PAGE_BYTES ? rest : PTX_PAGE_BYTES;
-  if (b->fill) b->fill(b->self, b->plane.bytes + from, from, n);
   memset(b->plane.state + from, PTX_BYTE_WRITTEN, (size_t)n);
-  b->made[page] = true;
+  b->made[page] =
+      !b->fill || b->fill(b->self, b->plane.bytes + from, b->plane.state + from, from, n);
+  return b->made[page];
 }
 
-void ptx_buffer_make(PtxBuffer *b, uint64_t at, int64_t bytes) {
+bool ptx_buffer_make(PtxBuffer *b, uint64_t at, int64_t bytes) {
   const int64_t size = b->plane.size;
-  if (!b->made || bytes <= 0 || at >= (uint64_t)size || bytes > size - (int64_t)at) return;
+  if (!b->made || bytes <= 0 || at >= (uint64_t)size || bytes > size - (int64_t)at) return true;
   const int64_t last = ((int64_t)at + bytes - 1) / PTX_PAGE_BYTES;
+  bool made = true;
   for (int64_t page = (int64_t)at / PTX_PAGE_BYTES; page <= last; page++)
-    if (!b->made[page]) make_page(b, page);
+    made &= b->made[page] || make_page(b, page);
+  return made;
+}
+
+// ---- memory that is not at hand -----------------------------------------------------------------
+
+// No access is larger: it has its other side in shared memory.
+enum { ACCESS_MAX = 1 << 18 };
+
+void ptx_machine_leave_out(PtxMachine *m, uint64_t address, uint64_t bytes) {
+  PtxLeftOut *range = ARENA_NEW(m->arena, PtxLeftOut);
+  *range = (PtxLeftOut){address, bytes, m->left_out};
+  m->left_out = range;
+}
+
+static bool is_left_out(const PtxMachine *m, uint64_t address, int64_t bytes) {
+  for (const PtxLeftOut *r = m->left_out; r; r = r->next)
+    if (address - r->address < r->bytes && (uint64_t)bytes <= r->bytes - (address - r->address))
+      return true;
+  return false;
+}
+
+// Ends the run. The instruction at hand comes to its end on memory that nobody looks at.
+static PtxPlace go_beyond(PtxMachine *m, int64_t bytes) {
+  if (bytes > ACCESS_MAX) return (PtxPlace){0};
+  m->stopped = m->beyond = true;
+  const PtxPlane plane = ptx_plane(m->arena, bytes);
+  memset(plane.state, PTX_BYTE_WRITTEN, (size_t)bytes);
+  return (PtxPlace){plane.bytes, plane.state, 0};
 }
 
 static PtxPlace in_buffers(PtxMachine *m, uint64_t address, int64_t bytes) {
   PtxBuffer *b = m->last_buffer;
+  PtxPlace place = {0};
   if (!b || address - b->address >= (uint64_t)b->plane.size) b = ptx_buffer_at(m, address);
-  if (!b) return (PtxPlace){0};
-  m->last_buffer = b;
-  ptx_buffer_make(b, address - b->address, bytes);
-  return in_plane(&b->plane, address - b->address, (uint64_t)b->plane.size, bytes, 0);
+  if (b) {
+    m->last_buffer = b;
+    place = in_plane(&b->plane, address - b->address, (uint64_t)b->plane.size, bytes, 0);
+    if (!ptx_buffer_make(b, address - b->address, bytes)) return go_beyond(m, bytes);
+  }
+  return !place.bytes && is_left_out(m, address, bytes) ? go_beyond(m, bytes) : place;
 }
 
 static const struct {

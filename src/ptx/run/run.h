@@ -69,6 +69,12 @@ typedef struct PtxBuffer {
   struct PtxBuffer *next;
 } PtxBuffer;
 
+// Global memory of the launch that may not be at hand (ptx_machine_leave_out).
+typedef struct PtxLeftOut {
+  uint64_t address, bytes;
+  struct PtxLeftOut *next;
+} PtxLeftOut;
+
 typedef enum PtxSplitState {
   PTX_RUNS,
   PTX_WAITS_BARRIER,
@@ -282,6 +288,7 @@ struct PtxMachine {
   PtxPlane local, param;             // local: of all threads, one behind the other
   int64_t local_bytes;               // of one thread
   PtxBuffer *buffers, *last_buffer;
+  PtxLeftOut *left_out;
   PtxTensor *tensors;
   struct PtxMadeMap *made_maps;      // by the kernel itself; of the keeper
   struct PtxProduct *product_plans;  // of tcgen05.mma, by instruction descriptor
@@ -295,6 +302,7 @@ struct PtxMachine {
   int n_mbarriers;
   int alive;  // threads of the cluster that have not ended
   bool stopped;
+  bool beyond;                  // and that is why: some memory is not at hand
   bool has_unknowns, unknowns;  // some value may be unknown; some is: from now on they are followed
   bool unsure;  // of the keeper: global memory was written at a place that is not known
   const char **unknown_why;  // by instruction: why it gave unknown values; NULL: it did not
@@ -411,8 +419,8 @@ typedef struct PtxPlace {
 PtxPlace ptx_place(PtxMachine *m, int thread, PtxSpace *space, uint64_t address, int64_t bytes);
 // Whether a generic address is one of global memory: it lies in no other window.
 bool ptx_is_global(uint64_t address);
-// Makes the pages of a buffer that hold these bytes.
-void ptx_buffer_make(PtxBuffer *b, uint64_t at, int64_t bytes);
+// Makes the pages of a buffer that hold these bytes; false: some of them are not at hand.
+bool ptx_buffer_make(PtxBuffer *b, uint64_t at, int64_t bytes);
 PtxBuffer *ptx_buffer_at(const PtxMachine *m, uint64_t address);
 PtxPlane ptx_plane(Arena *arena, int64_t size);
 PtxBuffer *ptx_buffer_add(PtxMachine *m, const char *name, uint64_t address, PtxPlane plane);

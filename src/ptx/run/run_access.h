@@ -13,6 +13,7 @@ bool ptx_check_written(PtxMachine *m, PtxWarp *w, const PtxAccess *access, uint3
                        const PtxPlace *place, int64_t address);
 bool ptx_place_is_data(const PtxPlace *place, int bytes);
 void ptx_mark_written(const PtxPlace *place, int bytes, bool is_data);
+void ptx_mark_atomic(const PtxPlace *place, int bytes);  // the same by an atomic operation
 // Tells what an atomic operation leaves in memory; `c` is the new value of cas.
 uint64_t ptx_atomic_result(PtxModifier logic, PtxType type, uint64_t old, uint64_t b, uint64_t c);
 // The same element by element.

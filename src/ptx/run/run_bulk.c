@@ -88,11 +88,13 @@ static void copy_bulk(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t lane
   const PtxSpace space = from_shared ? PTX_SPACE_SHARED : PTX_SPACE_GLOBAL;
   const bool unknown = ptx_place_is_unknown(m, &from, space, (int)bytes) ||
                        (reduces && ptx_place_is_unknown(m, &to, PTX_SPACE_GLOBAL, (int)bytes));
-  if (reduces)
+  if (reduces) {
     ptx_atomic_bytes(i->form.logic, i->form.types[0], to.bytes, from.bytes, bytes);
-  else
+    ptx_mark_atomic(&to, (int)bytes);
+  } else {
     memmove(to.bytes, from.bytes, (size_t)bytes);
-  ptx_mark_written(&to, (int)bytes, true);
+    ptx_mark_written(&to, (int)bytes, true);
+  }
   if (unknown) ptx_mark_unknown(&to, (int)bytes);
 }
 

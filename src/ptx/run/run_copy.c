@@ -73,6 +73,8 @@ void run_cp_async_wait(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mas
 
 // ---- matrices -----------------------------------------------------------------------------------
 
+enum { ROW_BYTES = 16 };  // of a matrix
+
 static int matrices(const PtxInst *i) {
   return ptx_has(i, PTX_MOD_x4) ? 4 : ptx_has(i, PTX_MOD_x2) ? 2 : 1;
 }
@@ -100,6 +102,23 @@ static int byte_of(bool trans, uint32_t lane, int h) {
   return trans ? 2 * ((int)lane / 4) : 4 * (int)(lane % 4) + 2 * h;
 }
 
+// A row as registers get it: its bytes, or 16 elements of 4 or 6 bits, lowest first, each in the
+// low bits of a byte. (CUTLASS, cute/atom/mma_traits_sm120.hpp, moves 4 bits up by two for a
+// product.)
+static void read_row(const PtxInst *i, const PtxPlace *row, unsigned char out[ROW_BYTES]) {
+  const int bits = ptx_has(i, PTX_MOD_from_b4) ? 4 : ptx_has(i, PTX_MOD_from_b6) ? 6 : 8;
+  if (bits == 8) {
+    memcpy(out, row->bytes, ROW_BYTES);
+    return;
+  }
+  for (int e = 0; e < ROW_BYTES; e++) {
+    const int at = e * bits, byte = at / 8;
+    const unsigned pair =
+        row->bytes[byte] | (byte + 1 < ROW_BYTES ? (unsigned)row->bytes[byte + 1] << 8 : 0);
+    out[e] = (unsigned char)(pair >> at % 8 & ((1u << bits) - 1));
+  }
+}
+
 void run_ldmatrix(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   const bool trans = ptx_has(i, PTX_MOD_trans);
   const int n = matrices(i);
@@ -114,14 +133,16 @@ void run_ldmatrix(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   uint32_t data = w->control;
   for (int matrix = 0; matrix < n; matrix++) {
     uint64_t *D = ptx_lanes(m, w, &i->groups[0], matrix);
-    for (int r = 0; r < 8; r++)
-      if (ptx_place_is_data(&rows[8 * matrix + r], 16)) data = ~0u;
+    unsigned char values[8][ROW_BYTES];
+    for (int r = 0; r < 8; r++) {
+      if (ptx_place_is_data(&rows[8 * matrix + r], ROW_BYTES)) data = ~0u;
+      read_row(i, &rows[8 * matrix + r], values[r]);
+    }
     FOR_LANES(mask) {
       uint64_t word = 0;
-      for (int h = 0; h < 2; h++) {
-        const PtxPlace *row = &rows[8 * matrix + row_of(trans, l, h)];
-        memcpy((unsigned char *)&word + 2 * h, row->bytes + byte_of(trans, l, h), 2);
-      }
+      for (int h = 0; h < 2; h++)
+        memcpy((unsigned char *)&word + 2 * h, values[row_of(trans, l, h)] + byte_of(trans, l, h),
+               2);
       D[l] = word;
     }
     const PtxArg arg = m->module->args[i->groups[0].at + matrix];

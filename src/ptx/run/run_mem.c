@@ -108,6 +108,10 @@ void ptx_mark_written(const PtxPlace *place, int bytes, bool is_data) {
   memset(place->state, PTX_BYTE_WRITTEN | (is_data ? PTX_BYTE_DATA : 0), (size_t)bytes);
 }
 
+void ptx_mark_atomic(const PtxPlace *place, int bytes) {
+  memset(place->state, PTX_BYTE_WRITTEN | PTX_BYTE_DATA | PTX_BYTE_ATOMIC, (size_t)bytes);
+}
+
 // ---- loads and stores ---------------------------------------------------------------------------
 
 static bool is_watched(PtxSpace space) {
@@ -299,7 +303,7 @@ static void atomic(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask, c
       memcpy(place.bytes + k * size, &now, (size_t)size);
       if (old && old->kind == PTX_GROUP_VALUE) ptx_lanes(m, w, old, k)[l] = was;
     }
-    ptx_mark_written(&place, access.bytes, true);
+    ptx_mark_atomic(&place, access.bytes);
     if (w->doubt >> l & 1) ptx_mark_unknown(&place, access.bytes);
   }
   // The order of the lanes is not known, and the values they get depend on it.

@@ -541,7 +541,8 @@ Search *ptx_machine_orders(PtxMachine *m, PtxOutcome outcome, int *n_left_out,
                            const char *const **left_out) {
   PtxOrders *o = m->orders;
   o->s->stopped = outcome == PTX_DEADLOCK;
-  o->s->cut = outcome == PTX_STOPPED || outcome == PTX_BUDGET || o->full;
+  const bool ended = outcome == PTX_DONE || outcome == PTX_DEADLOCK;
+  o->s->cut = !ended || o->full;
   for (int i = 0; i < m->n_warps; i++) {
     WarpEvents *e = &o->warp[i];
     if (outcome == PTX_DEADLOCK && e->waits && !e->ended)
@@ -549,8 +550,7 @@ Search *ptx_machine_orders(PtxMachine *m, PtxOutcome outcome, int *n_left_out,
                  (SearchEvent){.kind = SEARCH_WAIT, .object = bar_of(m, e->offset), .bit = e->bit});
     if (!e->ended) search_add(o->s, e->process, (SearchEvent){.kind = SEARCH_EXIT});
   }
-  if (outcome == PTX_STOPPED || outcome == PTX_BUDGET)
-    ptx_orders_leave_out(o, "events after the point where this run was stopped");
+  if (!ended) ptx_orders_leave_out(o, "events after the point where this run was stopped");
   if (o->full) ptx_orders_leave_out(o, "events beyond the limit on their number");
   meet_where_some_end(o, m);
   settle_products(m);

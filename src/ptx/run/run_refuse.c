@@ -69,8 +69,14 @@ static const char *check_matrix(const PtxInst *i, const PtxGroup *g, const PtxGr
   const int n = ptx_mods_has(&i->form.mods, PTX_MOD_x4)   ? 4
                 : ptx_mods_has(&i->form.mods, PTX_MOD_x2) ? 2
                                                           : 1;
-  if (!ptx_mods_has(&i->form.mods, PTX_MOD_m8n8) || i->form.types[0] != PTX_B16)
+  const PtxMods *mods = &i->form.mods;
+  if (ptx_mods_has(mods, PTX_MOD_m8n16)) {
+    const bool one = ptx_mods_has(mods, PTX_MOD_from_b4) != ptx_mods_has(mods, PTX_MOD_from_b6);
+    if (!one || !ptx_mods_has(mods, PTX_MOD_to_b8))
+      return "ldmatrix with .m8n16 takes .b8x16 and .b4x16_p64 or .b6x16_p32";
+  } else if (!ptx_mods_has(mods, PTX_MOD_m8n8) || i->form.types[0] != PTX_B16) {
     return "ldmatrix and stmatrix run with .m8n8 and .b16";
+  }
   if (address->kind != PTX_GROUP_ADDRESS || g->kind != PTX_GROUP_VALUE || g->n != n)
     return "expected the number of registers that .x1, .x2 or .x4 names";
   return NULL;

@@ -71,7 +71,8 @@ typedef struct Box {
   PtxWarp *w;
   uint32_t lane;
   const PtxTensor *tensor;
-  int64_t start[TMA_RANK_MAX];  // the coordinates
+  TmaUnit unit;
+  int64_t start[TMA_RANK_MAX];  // the coordinates, the first in units
   int64_t corner;               // in the cluster's shared memory
   bool is_store, reduces;
   PtxModifier logic;  // of a reduction
@@ -80,10 +81,10 @@ typedef struct Box {
   PtxToucher by;
 } Box;
 
-// The part of a row of the box that lies in the tensor: `n` elements from `first` on.
+// The part of a row of the box that lies in the tensor: `n` units from `first` on.
 typedef struct BoxRow {
   bool inside;
-  uint64_t address;  // of element 0 of the tensor's row
+  uint64_t address;  // of unit 0 of the tensor's row
   int64_t first, n;
   PtxPlace place;  // of all of them; NULL: some lie nowhere
 } BoxRow;
@@ -104,18 +105,20 @@ static bool row_address(const Box *b, int64_t row, uint64_t *address) {
   return true;
 }
 
+// The units of a row of the tensor.
+static int64_t width(const Box *b) { return b->tensor->box.shape[0] / b->unit.elements; }
+
 static BoxRow take_row(const Box *b, int64_t row) {
-  const TmaBox *box = &b->tensor->box;
   BoxRow r = {0};
   if (!row_address(b, row, &r.address)) return r;
   r.inside = true;
   r.first = max64(b->start[0], 0);
-  r.n = min64(b->start[0] + b->tensor->layout->slab.row_bytes / box->elem_bytes, box->shape[0]) -
+  r.n = min64(b->start[0] + b->tensor->layout->slab.row_bytes / b->unit.shared_bytes, width(b)) -
         r.first;
   if (r.n <= 0) return r;
   PtxSpace space = PTX_SPACE_GLOBAL;
-  r.place = ptx_place(b->m, 0, &space, r.address + (uint64_t)(r.first * box->elem_bytes),
-                      r.n * box->elem_bytes);
+  r.place = ptx_place(b->m, 0, &space, r.address + (uint64_t)(r.first * b->unit.global_bytes),
+                      r.n * b->unit.global_bytes);
   return r;
 }
 
@@ -129,44 +132,47 @@ static void move_bytes(const Box *b, const PtxPlace *place, int bytes, unsigned 
     ptx_atomic_bytes(b->logic, b->type, place->bytes, values, bytes);
   else
     memcpy(b->is_store ? place->bytes : values, b->is_store ? values : place->bytes, (size_t)bytes);
-  if (b->is_store) ptx_mark_written(place, bytes, true);
+  if (b->reduces)
+    ptx_mark_atomic(place, bytes);
+  else if (b->is_store)
+    ptx_mark_written(place, bytes, true);
   if (b->is_store && (*unknown || (b->reduces && is_unknown))) ptx_mark_unknown(place, bytes);
 }
 
-static bool move_element(const Box *b, const BoxRow *row, int64_t index, unsigned char *bytes,
-                         bool *unknown) {
-  const TmaBox *box = &b->tensor->box;
-  if (index < 0 || index >= box->shape[0]) return true;
+static bool move_unit(const Box *b, const BoxRow *row, int64_t index, unsigned char *bytes,
+                      bool *unknown) {
+  const int n = b->unit.global_bytes;
+  if (index < 0 || index >= width(b)) return true;
   PtxSpace space = PTX_SPACE_GLOBAL;
-  const uint64_t address = row->address + (uint64_t)(index * box->elem_bytes);
-  const PtxPlace place = ptx_place(b->m, 0, &space, address, box->elem_bytes);
+  const uint64_t address = row->address + (uint64_t)(index * n);
+  const PtxPlace place = ptx_place(b->m, 0, &space, address, n);
   if (!place.bytes) {
     PtxFinding *f = ptx_find(b->m, b->w, PTX_FINDING_OUT_OF_BOUNDS, b->w->pc, -1, 1u << b->lane);
     f->address = address;
     f->space = space;
-    f->bytes = box->elem_bytes;
+    f->bytes = n;
     b->m->stopped = true;
     return false;
   }
-  move_bytes(b, &place, box->elem_bytes, bytes, unknown);
+  move_bytes(b, &place, n, bytes, unknown);
   return true;
 }
 
 // A row that lies in memory is moved a chunk at a time, the bytes of the chunk that the row has.
-// Otherwise each element finds its own place.
+// Otherwise each unit finds its own place. A unit with a gap behind it is a chunk.
 static bool move_chunk(const Box *b, const BoxRow *row, int64_t byte, unsigned char *values,
                        bool *unknown) {
-  const int64_t bytes = b->tensor->box.elem_bytes, index = b->start[0] + byte / bytes;
+  const int64_t bytes = b->unit.shared_bytes, index = b->start[0] + byte / bytes;
   if (!row->place.bytes) {
     for (int e = 0; row->inside && e < CHUNK; e += (int)bytes)
-      if (!move_element(b, row, index + e / bytes, values + e, unknown)) return false;
+      if (!move_unit(b, row, index + e / bytes, values + e, unknown)) return false;
     return true;
   }
   const int64_t from = max64(index, row->first),
                 n = min64(index + CHUNK / bytes, row->first + row->n) - from,
-                at = (from - row->first) * bytes;
+                moved = b->unit.global_bytes, at = (from - row->first) * moved;
   const PtxPlace place = {row->place.bytes + at, row->place.state + at, row->place.offset + at};
-  if (n > 0) move_bytes(b, &place, (int)(n * bytes), values + (from - index) * bytes, unknown);
+  if (n > 0) move_bytes(b, &place, (int)(n * moved), values + (from - index) * bytes, unknown);
   return true;
 }
 
@@ -233,7 +239,6 @@ static bool load_box(Box *b, const PtxInst *i) {
   const PtxMbarrier *own = ptx_mbarrier_of(m, b->w, i, &i->groups[2], b->lane);
   if (!own) return false;
   const int64_t corner = ptx_smem_offset(m, b->corner), told = ptx_smem_offset(m, own->address);
-  const LayoutSlab *slab = &b->tensor->layout->slab;
   const bool casts = ptx_has(i, PTX_MOD_multicast);
   const uint32_t ranks = ptx_ranks_of(m, b->w, i, 3, b->lane, ptx_rank_at(m, b->corner));
   // The even CTA of a pair is told, in the hardware by an mbarrier's address without the bit of the
@@ -252,7 +257,7 @@ static bool load_box(Box *b, const PtxInst *i) {
     b->corner = base + corner;
     b->mbarrier = at;
     if (!copy_box(b)) return false;
-    ptx_mbarrier_bytes(m, b->w, at, (int64_t)slab->rows * slab->row_bytes);
+    ptx_mbarrier_bytes(m, b->w, at, tma_box_moved_bytes(&b->tensor->box));
   }
   return !m->stopped;
 }
@@ -269,6 +274,20 @@ static bool take_reduction(Box *b, const PtxInst *i) {
   return !why;
 }
 
+// False after a finding: the copy would tear a unit, or its map is for loads alone.
+static bool take_units(Box *b) {
+  const TmaBox *box = &b->tensor->box;
+  b->unit = tma_box_unit(box);
+  const bool tears = b->start[0] % b->unit.elements != 0, writes = b->is_store && box->packed;
+  b->start[0] /= b->unit.elements;
+  if (!tears && !(writes && !box->packed->is_stored)) return true;
+  ptx_stop(b->m, b->w, PTX_FINDING_NOT_RUN, 1u << b->lane,
+           tears ? arena_printf(b->m->arena, "the first coordinate of %s is a multiple of %d",
+                                box->type, b->unit.elements)
+                 : arena_printf(b->m->arena, "a map of %s is for loads alone", box->type));
+  return false;
+}
+
 static bool run_box(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t lane, bool is_store) {
   const PtxGroup *map = &i->groups[is_store ? 0 : 1], *shared = &i->groups[is_store ? 1 : 0];
   Box b = {.m = m, .w = w, .lane = lane, .is_store = is_store};
@@ -281,6 +300,7 @@ static bool run_box(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t lane, 
   }
   for (int d = 0; d < b.tensor->box.rank; d++)
     b.start[d] = (int32_t)ptx_lanes(m, w, map, 1 + d)[lane];
+  if (!take_units(&b)) return false;
   if (!is_store) return load_box(&b, i);
   if (ptx_has(i, PTX_MOD_reduce) && !take_reduction(&b, i)) return false;
   ptx_note_sent(w, lane);

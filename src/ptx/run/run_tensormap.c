@@ -26,8 +26,9 @@ struct PtxMadeMap {
 static const struct {
   const char *name;
   int bytes;
-} types[] = {{"u8", 1},  {"u16", 2}, {"u32", 4}, {"s32", 4},  {"u64", 8},  {"s64", 8}, {"f16", 2},
-             {"f32", 4}, {"f32", 4}, {"f64", 8}, {"bf16", 2}, {"tf32", 4}, {"tf32", 4}};
+} types[] = {{"u8", 1},   {"u16", 2},   {"u32", 4},       {"s32", 4},      {"u64", 8},  {"s64", 8},
+             {"f16", 2},  {"f32", 4},   {"f32", 4},       {"f64", 8},      {"bf16", 2}, {"tf32", 4},
+             {"tf32", 4}, {"b4x16", 1}, {"b4x16_p64", 1}, {"b6x16_p32", 1}};
 static const char *const swizzles[] = {"none", "32B", "64B", "128B", "96B"};
 static const char *const atoms[] = {"", "_ATOM_32B", "_ATOM_32B_FLIP_8B", "_ATOM_64B"};
 enum {
@@ -221,7 +222,7 @@ void run_map_copy(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
 // ---- what it comes to ---------------------------------------------------------------------------
 
 static void settle_strides(const PtxMachine *m, TmaBox *box) {
-  long long least = box->shape[0] * box->elem_bytes;
+  long long least = tma_box_global_bytes(box, box->shape[0]);
   for (int d = 1; d < box->rank; d++) {
     const bool in_units = m->module->version <= LAST_IN_UNITS && box->stride[d] < least &&
                           box->stride[d] * UNIT >= least;
@@ -253,6 +254,7 @@ const PtxTensor *ptx_made_tensor(PtxMachine *m, const unsigned char *bytes, cons
   }
   box->type = types[made->type].name;
   box->elem_bytes = types[made->type].bytes;
+  box->packed = tma_packed_find(box->type);
   settle_strides(m, box);
   Diags diags = diags_new(m->arena);
   if (tma_box_check(box, &diags))

@@ -53,15 +53,24 @@ void ptx_machine_param_unknown(PtxMachine *m, int index) {
 }
 
 int64_t ptx_machine_unknown_bytes(const PtxMachine *m, uint64_t address, int64_t bytes) {
-  const PtxBuffer *b = ptx_buffer_at(m, address);
+  const PtxBuffer *b = m->has_unknowns ? ptx_buffer_at(m, address) : NULL;
   int64_t n = 0;
-  if (!b || !m->has_unknowns) return 0;
+  if (!b) return 0;
   const uint64_t from = address - b->address, room = (uint64_t)b->plane.size - from;
   if ((uint64_t)bytes > room) bytes = (int64_t)room;
   if (m->unsure) return bytes;
   for (int64_t at = 0; at < bytes; at++)
     n += (b->plane.state[from + (uint64_t)at] & PTX_BYTE_UNKNOWN) != 0;
   return n;
+}
+
+bool ptx_machine_by_atomic(const PtxMachine *m, uint64_t address, int64_t bytes) {
+  const PtxBuffer *b = ptx_buffer_at(m, address);
+  unsigned known = 0;
+  for (uint64_t at = b ? address - b->address : 0, end = at + (uint64_t)bytes;
+       b && at < end && at < (uint64_t)b->plane.size; at++)
+    known |= b->plane.state[at];
+  return known & PTX_BYTE_ATOMIC;
 }
 
 // ---- registers ----------------------------------------------------------------------------------

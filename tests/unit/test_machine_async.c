@@ -336,6 +336,18 @@ static const struct {
      PTX_FINDING_MISSING_FENCE},
     {READ_FIRST("LDS R5, [0x1000]{b0};LDS R8, [0x1004]{b1};", "BAR.SYNC 0x0{w3};"), -1},
     {READ_FIRST("LDS R5, [0x1000];", "BAR.SYNC 0x0{w?};"), PTX_FINDING_MISSING_FENCE},
+    // Loads come back in turn: the scoreboard of the last stands for those in front of it that have
+    // none, and for none behind it. An arrival has no value to come.
+    {READ_FIRST("LDS R5, [0x1000];LDS R8, [0x1004]{b0};", "BAR.SYNC 0x0{w1};"), -1},
+    {READ_FIRST("LDS R8, [0x1004]{b0};LDS R5, [0x1000];", "BAR.SYNC 0x0{w1};"),
+     PTX_FINDING_MISSING_FENCE},
+    {READ_FIRST("LDS R5, [0x1000];LDS R8, [0x1004]{b0};", "BAR.SYNC 0x0;"),
+     PTX_FINDING_MISSING_FENCE},
+    {READ_FIRST(
+         "@P0 SYNCS.EXCH.64 URZ, [0x900], UR4;BAR.SYNC 0x0;"
+         "MOV R13, 0x900;@P0 SYNCS.ARRIVE.TRANS64.RED.A1T0 RZ, [R13+URZ], RZ;LDS R5, [0x1000]{b0};",
+         "BAR.SYNC 0x0{w1};"),
+     -1},
     // A store is not over by a wait.
     {READ_FIRST("LDS R5, [0x1000]{b0};BAR.SYNC 0x0{w1};@P0 STS [0x1000], R5;", "BAR.SYNC 0x0;"),
      PTX_FINDING_MISSING_FENCE},

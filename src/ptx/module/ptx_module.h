@@ -76,6 +76,7 @@ typedef struct PtxInst {
   // The scoreboard that a load's result releases, the bit behind all where it names none, and all
   // that any instruction waits for: where a kernel has copies that may come where loads read.
   uint8_t gives, waits;
+  bool gives_for_all;        // and those of the loads in front that have none
   const struct PtxMma *mma;  // of an mma
   const struct PtxWgmma *wgmma;
   const struct McStep *machine;  // of machine code: its operands (machine/mc_code.h)

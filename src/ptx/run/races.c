@@ -171,18 +171,23 @@ static bool is_read(const PtxTouch *t) {
 
 // A load of machine code from now on has a value to come.
 static void begin_read(const PtxMachine *m, PtxWarp *w) {
-  const unsigned gives = m->module->code[w->pc].gives;
-  if (!gives) return;
-  const int board = __builtin_ctz(gives);
+  const PtxInst *i = &m->module->code[w->pc];
+  if (!i->gives) return;
+  const int board = __builtin_ctz(i->gives);
   if (!w->reading[board]) w->reading[board] = w->clock[w->index];
   w->reads_open |= (uint8_t)(1u << board);
+  uint32_t *before = &w->reading[PTX_BOARD_NEXT];
+  if (!i->gives_for_all || !*before) return;
+  if (*before < w->reading[board]) w->reading[board] = *before;
+  w->reads_open &= (uint8_t) ~(1u << PTX_BOARD_NEXT);
+  *before = 0;
 }
 
 // Loads that are still open, and all behind the first of them, may get what comes later.
 void ptx_await_reads(PtxMachine *m, PtxWarp *w, unsigned boards) {
   uint32_t until = ++w->clock[w->index];
   w->reads_open &= (uint8_t)~boards;
-  for (int b = 0; b <= PTX_BOARDS; b++) {
+  for (int b = 0; b < PTX_BOARD_KINDS; b++) {
     if (!(w->reads_open >> b & 1)) w->reading[b] = 0;
     if (w->reading[b] && w->reading[b] < until) until = w->reading[b];
   }

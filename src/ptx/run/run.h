@@ -128,13 +128,15 @@ typedef struct PtxSent {
 typedef struct PtxGroups {
   OrderGroups copies[PTX_LANES], sends[PTX_LANES], products;
   OrderGroupTicks copied[PTX_LANES], sent[PTX_LANES], multiplied;
-  // Machine code, by the number of the group: the warp's tick behind the products; the
-  // scoreboards that it releases.
-  uint32_t asked[ORDER_GROUPS_KEPT];
+  // Machine code, by the number of the group: the warp's tick behind the products, and the one in
+  // front of which its loads had their values; the scoreboards that it releases.
+  uint32_t asked[ORDER_GROUPS_KEPT], had_read[ORDER_GROUPS_KEPT];
   uint8_t copy_boards[PTX_LANES][ORDER_GROUPS_KEPT], send_boards[PTX_LANES][ORDER_GROUPS_KEPT];
 } PtxGroups;
 
-enum { PTX_BOARDS = 6 };  // scoreboards of a warp
+// Scoreboards of a warp; behind them stand loads that the next scoreboard of shared memory stands
+// for, and loads that none stands for.
+enum { PTX_BOARDS = 6, PTX_BOARD_NEXT = PTX_BOARDS, PTX_BOARD_NONE, PTX_BOARD_KINDS };
 
 typedef struct PtxWarp {
   PtxBlock *block;
@@ -172,9 +174,9 @@ typedef struct PtxWarp {
   uint32_t lane_epoch[PTX_LANES];
   uint32_t met;                      // its tick behind the last time that all its lanes met
   uint32_t fenced_alone[PTX_LANES];  // behind a lane's last fence for the async proxy
-  // Loads of machine code whose values nobody has waited for: by scoreboard, without one behind
-  // them, the tick of the first; 0: none.
-  uint32_t reading[PTX_BOARDS + 1];
+  // Loads of machine code whose values nobody has waited for: by scoreboard, the tick of the first;
+  // 0: none.
+  uint32_t reading[PTX_BOARD_KINDS];
   uint8_t reads_open;  // a bit for each of them
   PtxGroups *groups;
   PtxSent last_sent[PTX_LANES];  // the last bulk copy to elsewhere

@@ -346,8 +346,11 @@ void run_wgmma_fence(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask)
 void run_wgmma_commit(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   (void)i, (void)mask;
   ptx_orders_close(m, w, PTX_ORDERS_PRODUCTS);
-  if (m->module->machine)
-    w->groups->asked[w->groups->products.closed % ORDER_GROUPS_KEPT] = ++w->clock[w->index];
+  if (m->module->machine) {
+    const uint32_t group = w->groups->products.closed % ORDER_GROUPS_KEPT;
+    w->groups->asked[group] = ++w->clock[w->index];
+    w->groups->had_read[group] = order_known(m->order, w->clock, ORDER_READ, w->index);
+  }
   w->groups->products.closed++;
 }
 
@@ -369,6 +372,10 @@ static bool all_four_have_asked(const PtxMachine *m, const PtxWarp *w, uint32_t 
   return true;
 }
 
+static void learn(uint32_t *known, uint32_t tick) {
+  if ((int32_t)(tick - *known) > 0) *known = tick;
+}
+
 // Each warp of the four asks for a product behind all that stands in front of it. A product that is
 // over for one of them has been asked for by all, so that their loads before it are over, too. PTX
 // does not promise it; cuBLAS's tf32 kernels free a slot of their ring by it, for all four warps.
@@ -377,9 +384,10 @@ static void know_four(const PtxMachine *m, PtxWarp *w, uint32_t left) {
   for (int i = 0; i < PTX_WGMMA_WARPS && left < w->groups->products.closed; i++) {
     const PtxWarp *other = one_of_four(m, w, i);
     if (!other || other == w || (int32_t)(wanted - other->groups->products.closed) > 0) continue;
-    const uint32_t tick = other->groups->asked[(wanted - 1) % ORDER_GROUPS_KEPT];
-    uint32_t *known = &w->clock[other->index];
-    if ((int32_t)(tick - *known) > 0) *known = tick;
+    const uint32_t group = (wanted - 1) % ORDER_GROUPS_KEPT;
+    learn(&order_fact(m->order, w->clock, ORDER_SEEN)[other->index], other->groups->asked[group]);
+    learn(&order_fact(m->order, w->clock, ORDER_READ)[other->index],
+          other->groups->had_read[group]);
   }
 }
 

@@ -92,7 +92,9 @@ static void draw_totals(Canvas *canvas, Rect row, const OwnFrame *frame) {
   col = canvas_printf(canvas, row, 0, col + 1, o->n_races ? STYLE_BAD : STYLE_OK, " races %d",
                       o->n_races);
   if (others > 0) col = canvas_printf(canvas, row, 0, col, STYLE_BAD, "  findings %d", others);
-  if (!str_equal(o->outcome ? o->outcome : "done", "done"))
+  const bool is_cut = o->outcome && str_equal(o->outcome, "beyond");
+  if (is_cut) col = canvas_printf(canvas, row, 0, col, STYLE_DIM, "  as far as its memory is held");
+  if (!is_cut && !str_equal(o->outcome ? o->outcome : "done", "done"))
     col = canvas_printf(canvas, row, 0, col, STYLE_BAD, "  %s", o->outcome);
   col = canvas_printf(canvas, row, 0, col, STYLE_DIM, "  data-dependent %d/%d", data, n);
   canvas_printf(canvas, row, 0, col + 2, o->as_compiled ? STYLE_SIMULATED : STYLE_ESTIMATED,

@@ -82,11 +82,13 @@ static void print_fault(Against *a, const McFault *f) {
       "wrong register\n");
 }
 
-static void print_word(Against *a, const SideWord *word, const McFault *f) {
+static void print_word(Against *a, const Side *side, const SideWord *word, const McFault *f) {
   str_printf(&a->out,
-             "  memory differs in %" PRId64 " word%s; the first: argument %d, byte %" PRId64
+             "  memory differs in %" PRId64 " word%s; the first: argument %s, byte %" PRId64
              ": 0x%08x by PTX, 0x%08x by machine code\n",
-             word->n, plural_s(word->n), word->param, word->at, word->of[0], word->of[1]);
+             word->n, plural_s(word->n),
+             open_buffer_text(a->arena, &side->buffers.items[word->buffer]), word->at, word->of[0],
+             word->of[1]);
   str_printf(&a->out, "  stored by      %s%s\n", machine_text(a, f->store_pc),
              origin_text(a, f->store_pc));
   str_printf(&a->out, "  by PTX         %s\n", ptx_text(a, f->ptx_store_pc));
@@ -141,7 +143,7 @@ static bool leaves(void *self, const PtxModule *module, int64_t *lanes) {
   bool right =
       side_run(&sides, arena, SIDE_MACHINE, NULL, NULL, NULL, &side[SIDE_MACHINE], &ignored);
   if (right) *lanes = ptx_machine_lane_instructions(side[SIDE_MACHINE].machine);
-  right = right && side[SIDE_MACHINE].outcome == PTX_DONE && !side_first_word(&sides, side).n &&
+  right = right && side[SIDE_MACHINE].outcome == PTX_DONE && !side_first_word(side).n &&
           ptx_machine_findings(side[SIDE_MACHINE].machine) <= ptx_machine_findings(b->ptx->machine);
   arena_free(arena);
   return right;
@@ -175,9 +177,9 @@ static McFault explain(Against *a, const SideWord *word, const Side both[SIDES])
     print_fault(a, &fault);
     prove(a, &fault, &both[SIDE_PTX]);
   } else if (word->n) {
-    const uint64_t address = side->buffers[word->param].address + (uint64_t)word->at;
+    const uint64_t address = side->buffers.items[word->buffer].address + (uint64_t)word->at;
     fault = mc_back(a->arena, again, a, line, n_code, address);
-    print_word(a, word, &fault);
+    print_word(a, side, word, &fault);
     prove(a, &fault, &both[SIDE_PTX]);
   }
   return fault;
@@ -185,7 +187,7 @@ static McFault explain(Against *a, const SideWord *word, const Side both[SIDES])
 
 // Names the difference between two runs; false: there is none.
 static bool compare(Against *a, const Side side[SIDES], SideWord *word, McFault *fault) {
-  *word = side_first_word(&a->sides, side);
+  *word = side_first_word(side);
   str_printf(&a->out, "%s, %s: PTX %s; machine code %s\n", a->r->path, a->r->kernel->name,
              finding_of(a, &side[SIDE_PTX], SIDE_PTX),
              finding_of(a, &side[SIDE_MACHINE], SIDE_MACHINE));

@@ -93,8 +93,7 @@ static bool depends_on_place(const Reduce *r, const ReduceTrial *t) {
   const bool same = read_ptx(arena, r, &moved, &sides, &diags) &&
                     side_run(&sides, arena, SIDE_PTX, NULL, NULL, NULL, &side[1], &diags) &&
                     side[1].outcome == side[0].outcome &&
-                    !(reduce_kinds(side[1].machine) & ~r->findings) &&
-                    side_first_word(&sides, side).n == 0;
+                    !(reduce_kinds(side[1].machine) & ~r->findings) && side_first_word(side).n == 0;
   arena_free(arena);
   return !same;
 }
@@ -162,7 +161,7 @@ static bool shows(Reduce *r, ReduceTrial *t) {
   if (!code || !side_run(&t->sides, t->arena, SIDE_MACHINE, NULL, NULL, NULL, side, &diags))
     return false;
   if (!ends_alike(r, side)) return false;
-  return !r->is_memory || side_first_word(&t->sides, t->side).n > 0;
+  return !r->is_memory || side_first_word(t->side).n > 0;
 }
 
 static void keep(Reduce *r, const ReduceState *s) {

@@ -7,6 +7,7 @@
 
 #include "base/str.h"
 #include "cli/common/cli.h"
+#include "cli/open/against/against_fused.h"
 #include "cli/open/against/reduce_parts.h"
 #include "cli/open/open_cubin.h"
 #include "cli/open/open_input.h"
@@ -21,6 +22,10 @@ typedef struct Against {
   const OpenRequest *given;
   const OpenResult *r;
   Sides sides;
+  const PtxModule *shown;  // the PTX as it was given
+  const char *ptx;         // its text as it was run last
+  size_t ptx_bytes;
+  int n_fused;      // sums that the machine code fuses with products, and that text, too
   LineTable lines;  // of the machine code: lines of the PTX
   Str out;          // the report
 } Against;
@@ -44,9 +49,8 @@ static const char *machine_text(const Against *a, int pc) {
 
 static const char *ptx_text(const Against *a, int pc) {
   if (pc < 0) return "nobody";
-  const PtxInst *i = &a->sides.module[0]->code[pc];
-  return arena_printf(a->arena, "PTX line %d: %s", i->line,
-                      ptx_inst_text(a->arena, a->sides.module[0], i));
+  const PtxInst at = {.line = a->sides.module[0]->code[pc].line};
+  return arena_printf(a->arena, "PTX line %d: %s", at.line, ptx_inst_text(a->arena, a->shown, &at));
 }
 
 // The line of the PTX that an instruction was made from.
@@ -55,7 +59,7 @@ static const char *origin_text(const Against *a, int pc) {
   if (!row) return "";
   const PtxInst line = {.line = row->line};
   return arena_printf(a->arena, "\n               from PTX line %d: %s", row->line,
-                      ptx_inst_text(a->arena, a->sides.module[0], &line));
+                      ptx_inst_text(a->arena, a->shown, &line));
 }
 
 static const char *finding_of(const Against *a, const Side *side, int which) {
@@ -185,6 +189,30 @@ static McFault explain(Against *a, const SideWord *word, const Side both[SIDES])
   return fault;
 }
 
+static bool differs(const Side side[SIDES]) {
+  return side_first_word(side).n || side[SIDE_PTX].outcome != side[SIDE_MACHINE].outcome;
+}
+
+// Runs the PTX with the sums fused that the machine code has fused: PTX leaves that open, so it is
+// no difference.
+static bool run_fused(Against *a, Side *ptx, Diags *diags) {
+  const FusedGiven given = {.text = a->ptx,
+                            .bytes = a->ptx_bytes,
+                            .kernel = a->r->kernel->name,
+                            .ptx = a->sides.module[SIDE_PTX],
+                            .code = a->sides.module[SIDE_MACHINE],
+                            .line = lines_of(a)};
+  Diags ignored = diags_new(a->arena);
+  const char *text = a->lines.n ? fused_text(a->arena, &given, &a->n_fused) : NULL;
+  const PtxModule *module =
+      text ? ptx_module_read(a->arena, text, strlen(text), "fused", &ignored) : NULL;
+  if (!module || ignored.count) return true;
+  a->ptx = text;
+  a->ptx_bytes = strlen(text);
+  a->sides.module[SIDE_PTX] = module;
+  return side_run(&a->sides, a->arena, SIDE_PTX, NULL, NULL, NULL, ptx, diags);
+}
+
 // Names the difference between two runs; false: there is none.
 static bool compare(Against *a, const Side side[SIDES], SideWord *word, McFault *fault) {
   *word = side_first_word(side);
@@ -192,15 +220,20 @@ static bool compare(Against *a, const Side side[SIDES], SideWord *word, McFault 
              finding_of(a, &side[SIDE_PTX], SIDE_PTX),
              finding_of(a, &side[SIDE_MACHINE], SIDE_MACHINE));
   if (!word->n) str_add(&a->out, "  memory is equal\n");
-  if (!word->n && side[SIDE_PTX].outcome == side[SIDE_MACHINE].outcome) return false;
+  if (a->n_fused)
+    str_printf(&a->out,
+               "  %d sum%s and product%s round once here: ptxas fuses them, as PTX allows without "
+               ".rn\n",
+               a->n_fused, plural_s(a->n_fused), plural_s(a->n_fused));
+  if (!differs(side)) return false;
   *fault = explain(a, word, side);
   return true;
 }
 
-static bool run_both(const Against *a, Side side[SIDES], Diags *diags) {
+static bool run_both(Against *a, Side side[SIDES], Diags *diags) {
   for (int i = 0; i < SIDES; i++)
     if (!side_run(&a->sides, a->arena, i, NULL, NULL, NULL, &side[i], diags)) return false;
-  return true;
+  return !differs(side) || run_fused(a, &side[SIDE_PTX], diags);
 }
 
 // ---- --reduce -----------------------------------------------------------------------------------
@@ -263,6 +296,9 @@ static int show_reduced(Against *a, Reduce *r, Diags *diags) {
   b.sides = reduce_sides(a->arena, r, &r->state, &cubin, &bytes, diags);
   result.module = b.sides.module[SIDE_PTX];
   result.path = "the reproducer";
+  b.shown = result.module;
+  b.ptx = r->state.text;
+  b.ptx_bytes = r->state.bytes;
   b.r = &result;
   b.out = a->out;
   str_printf(&b.out, "reduced from %d lines to %d: ", count_lines(a->r->text.ptx),
@@ -315,8 +351,8 @@ static int reduce(Against *a, const Side side[SIDES], const McFault *fault, Diag
   r.budget = TIMES * ptx_machine_lane_instructions(side[SIDE_PTX].machine) + SLACK;
   const bool stored = fault->ptx_store_pc >= 0;
   memcpy(r.block, fault->block, sizeof r.block);
-  const ReduceState state = {.text = a->r->text.ptx,
-                             .bytes = a->r->text.bytes,
+  const ReduceState state = {.text = a->ptx,
+                             .bytes = a->ptx_bytes,
                              .launch = a->sides.launch,
                              .blocks = a->sides.blocks,
                              .args = a->sides.args};
@@ -326,7 +362,7 @@ static int reduce(Against *a, const Side side[SIDES], const McFault *fault, Diag
   r.is_placed = false;
   if (v == REDUCE_SHOWS && reduce_finish(&r, &trial, 1) < 0) v = REDUCE_EQUAL;
   if (v != REDUCE_SHOWS) return refuse(a, &r, v, diags);
-  reduce_shrink(&r, stored ? a->r->module->code[fault->ptx_store_pc].line : 0);
+  reduce_shrink(&r, stored ? a->sides.module[SIDE_PTX]->code[fault->ptx_store_pc].line : 0);
   return show_reduced(a, &r, diags);
 }
 
@@ -334,7 +370,13 @@ int open_against(const OpenRequest *request, OpenResult *r, Diags *diags) {
   OpenRequest given = *request;
   const char *memory = open_memory_path(r->arena, r->path, r->kernel->name);
   if (!given.launch || given.args.count == 0) open_recall(r->arena, memory, &given);
-  Against a = {.arena = r->arena, .given = &given, .r = r, .out = str_new(r->arena)};
+  Against a = {.arena = r->arena,
+               .given = &given,
+               .r = r,
+               .shown = r->module,
+               .ptx = r->text.ptx,
+               .ptx_bytes = r->text.bytes,
+               .out = str_new(r->arena)};
   if (!given.launch) {
     diag_add(diags, "usage", "--against needs --launch and --arg")->nearest =
         "--launch grid=1,block=128,smem=0";
@@ -357,8 +399,8 @@ int open_against(const OpenRequest *request, OpenResult *r, Diags *diags) {
     return (is_named || open_ptxas(r->arena)) && sass_find_tool(r->arena) ? CLI_USAGE : CLI_MISSING;
   if (!run_both(&a, side, diags)) return CLI_USAGE;
   McFault fault = {.ptx_store_pc = -1};
-  const bool differs = compare(&a, side, &word, &fault);
-  if (differs && given.reduce) return reduce(&a, side, &fault, diags);
+  const bool is_other = compare(&a, side, &word, &fault);
+  if (is_other && given.reduce) return reduce(&a, side, &fault, diags);
   fputs(a.out.text, stdout);
-  return differs ? CLI_NO : CLI_OK;
+  return is_other ? CLI_NO : CLI_OK;
 }

@@ -31,8 +31,9 @@ typedef struct PieceWord {
 
 typedef struct Piece {
   PieceKind kind;
-  bool kept, needed;  // needed: never left out
-  const char *text;   // on one line, without comments
+  bool kept, needed;          // needed: never left out
+  const char *text;           // on one line, without comments
+  const char *from, *behind;  // where it stands in the whole text
   PieceWord *words;
   int n_words;
   int scope;  // names of this piece hold in front of that piece

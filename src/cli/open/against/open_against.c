@@ -131,9 +131,16 @@ static const int *lines_of(const Against *a) {
 
 // ---- the proof ----------------------------------------------------------------------------------
 
+// A text or machine code that takes more than this goes another way than what it is held against.
+static int64_t budget_of(const Side *side) {
+  enum { SLACK = 1 << 20, TIMES = 4 };
+  return TIMES * ptx_machine_lane_instructions(side->machine) + SLACK;
+}
+
 typedef struct Beside {
   const Against *against;
   const Side *ptx;
+  int64_t budget;  // of a run: one that goes round for ever ends soon
 } Beside;
 
 // A write to a wrong place may leave memory as it should be: it has a finding then.
@@ -143,6 +150,7 @@ static bool leaves(void *self, const PtxModule *module, int64_t *lanes) {
   Diags ignored = diags_new(arena);
   Sides sides = b->against->sides;
   Side side[SIDES] = {*b->ptx};
+  sides.launch.budget = b->budget;
   sides.module[SIDE_MACHINE] = module;
   bool right =
       side_run(&sides, arena, SIDE_MACHINE, NULL, NULL, NULL, &side[SIDE_MACHINE], &ignored);
@@ -157,7 +165,7 @@ static bool leaves(void *self, const PtxModule *module, int64_t *lanes) {
 static void prove(Against *a, const McFault *fault, const Side *ptx) {
   const int64_t lanes = INT64_C(100000000);  // some seconds
   if (ptx->outcome != PTX_DONE) return;
-  Beside beside = {a, ptx};
+  Beside beside = {a, ptx, budget_of(ptx)};
   int hints[MC_HINTS_MAX];
   const int n_hints = mc_back_hints(fault, hints);
   const McRepair r =
@@ -332,7 +340,7 @@ static int refuse(const Against *a, const Reduce *r, ReduceVerdict v, Diags *dia
 }
 
 static int reduce(Against *a, const Side side[SIDES], const McFault *fault, Diags *diags) {
-  enum { MOST = 3000, SLACK = 1 << 20, TIMES = 4 };
+  enum { MOST = 3000 };
   Reduce r = {.arena = a->arena,
               .path = a->given->path,
               .kernel = a->r->kernel->name,
@@ -348,7 +356,7 @@ static int reduce(Against *a, const Side side[SIDES], const McFault *fault, Diag
   const PtxFinding *end = side_end(&side[SIDE_MACHINE]);
   if (end) r.end = end->kind;
   r.findings = reduce_kinds(side[SIDE_PTX].machine);
-  r.budget = TIMES * ptx_machine_lane_instructions(side[SIDE_PTX].machine) + SLACK;
+  r.budget = budget_of(&side[SIDE_PTX]);
   const bool stored = fault->ptx_store_pc >= 0;
   memcpy(r.block, fault->block, sizeof r.block);
   const ReduceState state = {.text = a->ptx,

@@ -25,7 +25,9 @@ typedef struct Against {
   const PtxModule *shown;  // the PTX as it was given
   const char *ptx;         // its text as it was run last
   size_t ptx_bytes;
-  int n_fused;      // sums that the machine code fuses with products, and that text, too
+  int n_fused;  // sums that the machine code fuses with products, and that text, too
+  const char *cubin;
+  size_t cubin_bytes;
   LineTable lines;  // of the machine code: lines of the PTX
   Str out;          // the report
 } Against;
@@ -100,6 +102,8 @@ static void print_word(Against *a, const Side *side, const SideWord *word, const
 }
 
 static bool take_code(Against *a, const char *cubin, size_t bytes, Diags *diags) {
+  a->cubin = cubin;
+  a->cubin_bytes = bytes;
   OpenRequest of = {.path = a->given->path, .kernel = a->r->kernel->name};
   a->sides.module[SIDE_MACHINE] = open_cubin(a->arena, &of, NULL, cubin, bytes, false, diags);
   a->lines = line_table_read(a->arena, cubin, bytes, ".nv_debug_line_sass", a->r->kernel->name);
@@ -161,11 +165,47 @@ static bool leaves(void *self, const PtxModule *module, int64_t *lanes) {
   return right;
 }
 
-// Whether one register decides it.
+// The first instruction that never runs, @!PT, and has a result: no compiler leaves one. With its
+// guard turned round in *cubin; -1: there is none.
+static int always_runs(const Against *a, unsigned char *cubin) {
+  enum { INST_BYTES = 16, GUARD_BYTE = 1, RESULT_BYTE = 2, NEVER = 0xf0, NOT = 0x80, RZ = 0xff };
+  McCubin of;
+  const McKernel *kernel = mc_cubin_read(a->arena, cubin, a->cubin_bytes, &of)
+                               ? mc_cubin_kernel(&of, a->r->kernel->name)
+                               : NULL;
+  for (const unsigned char *at = kernel ? kernel->text.at : NULL; at && at < kernel->text.end;
+       at += INST_BYTES)
+    if ((at[GUARD_BYTE] & NEVER) == NEVER && at[RESULT_BYTE] != RZ) {
+      cubin[at - cubin + GUARD_BYTE] ^= NOT;
+      return (int)(at - kernel->text.at) / INST_BYTES;
+    }
+  return -1;
+}
+
+static bool prove_never(Against *a, Beside *beside) {
+  unsigned char *cubin = arena_alloc(a->arena, a->cubin_bytes + 1);
+  memcpy(cubin, a->cubin, a->cubin_bytes);
+  const int pc = always_runs(a, cubin);
+  if (pc < 0 || pc >= a->sides.module[SIDE_MACHINE]->n_code) return false;
+  const OpenRequest of = {.path = a->given->path, .kernel = a->r->kernel->name};
+  Diags ignored = diags_new(a->arena);
+  int64_t lanes = 0;
+  const PtxModule *module =
+      open_cubin(a->arena, &of, NULL, (char *)cubin, a->cubin_bytes, false, &ignored);
+  if (!module || !leaves(beside, module, &lanes)) return false;
+  str_printf(&a->out,
+             "  right with     %s%s\n               it should run, its guard is never true: then "
+             "memory is equal\n",
+             machine_text(a, pc), origin_text(a, pc));
+  return true;
+}
+
+// Whether one register or guard decides it.
 static void prove(Against *a, const McFault *fault, const Side *ptx) {
   const int64_t lanes = INT64_C(100000000);  // some seconds
   if (ptx->outcome != PTX_DONE) return;
   Beside beside = {a, ptx, budget_of(ptx)};
+  if (prove_never(a, &beside)) return;
   int hints[MC_HINTS_MAX];
   const int n_hints = mc_back_hints(fault, hints);
   const McRepair r =

@@ -52,7 +52,8 @@ int pieces_find(const PieceText *t, PieceKind kind, int nth);  // -1: there are 
 void pieces_settle(PieceText *t);
 bool piece_is_named(const PieceText *t, int at);  // by another one that is kept
 const char *pieces_text(const PieceText *t);
-// The same text with its shared memory 1024 bytes further.
+// The same text with its shared memory PIECES_GAP bytes further.
+enum { PIECES_GAP = 1024 };
 const char *pieces_moved(Arena *arena, const char *text);
 void piece_set_text(Arena *arena, Piece *piece, const char *text);
 // The piece with another word for each `from`.

@@ -319,6 +319,13 @@ static int maker_of_place(const Way *w, int at) {
 
 static void back_from_event(Way *w, int at, bool by_place, int hop);
 
+static bool has_wrong_source(const Way *w, int at) {
+  const McEvent *e = &w->t.events[at];
+  for (int n = 0; n < e->n; n++)
+    if (!is_source_right(w, e, n)) return true;
+  return false;
+}
+
 // The guard of an instruction has the wrong value, or is the wrong one.
 static void back_from_guard(Way *w, int pc, int before, int hop) {
   const PtxInst *i = &w->t.code[pc];
@@ -328,6 +335,8 @@ static void back_from_guard(Way *w, int pc, int before, int hop) {
   for (int p = 0; !right && p < w->t.events[writer].n_wrote; p++)
     if (w->t.events[writer].wrote[p] == MC_FRAME_T + i->guard)
       right = mc_is_right(&w->known, &w->t.events[writer], p);
+  // Many predicates are true in all lanes: the numbers that it compares tell more.
+  right = right && (writer == NOBODY || !has_wrong_source(w, writer));
   const int dead = mc_dead_predicate(w->t.code, w->back->n_code, pc),
             astray = writer == NOBODY ? NOBODY : misdirected_source(w, writer);
   if (astray != NOBODY) {

@@ -182,6 +182,7 @@ static void read_sources(const McFollowed *t, McEvent *e, const McStep *step) {
   for (int n = 0; n < step->n; n++) {
     const McOperand *o = &step->operands[n];
     if (!o->present || !o->letter || strchr("dpatkcixjbv", o->letter)) continue;
+    e->negates |= o->flip != 0;
     if (o->letter == 'q') {
       if (o->arg[0] != MC_PT && o->arg[0] != MC_FRAME_UP + MC_PT)
         read_register(t, e, MC_FRAME_T + o->arg[0]);
@@ -398,11 +399,20 @@ static bool has_piece(const McResult *r, const McEvent *e, const McPiece *p) {
   return r->mask == e->mask ? has_lanes(r, p) : has_value(r, p->value);
 }
 
-// A source may be the opposite of what the PTX reads.
 static bool is_read(const McPiece *read, const McPiece *value, bool same_lanes) {
-  const uint32_t sign = UINT32_C(1) << 31;
-  if (read->value == (value->value ^ sign)) return true;
   return same_lanes ? read->lanes == value->lanes : read->value == value->value;
+}
+
+static const uint32_t sign_bit = UINT32_C(1) << 31;
+
+// A source may be the opposite of what the PTX reads where the instruction turns it round again, or
+// the PTX subtracts, or two factors have the other sign.
+static bool may_be_opposite(const McEvent *e, const McResult *result) {
+  if (e->negates || strcmp(result->name, "sub") == 0) return true;
+  int n = 0;
+  for (int i = 0; i < e->n_data; i++)
+    for (int r = 0; r < result->n_read; r++) n += result->read[r].value == (e->read[i] ^ sign_bit);
+  return n > 1;
 }
 
 McReading mc_reading(const McKnown *k, const McEvent *e, const McEvent *from, int piece) {
@@ -416,8 +426,10 @@ McReading mc_reading(const McKnown *k, const McEvent *e, const McEvent *from, in
   for (int n = 0; n < e->n_data; n++) here += e->read[n] == value;
   for (int r = 0; r < result->n_read; r++) in_ptx += result->read[r].value == value;
   if (in_ptx && here > in_ptx && !mc_is_right(k, from, piece)) return MC_READS_UNKNOWN;
+  const bool opposite = may_be_opposite(e, result);
   for (int r = 0; r < result->n_read; r++)
-    if (is_read(&result->read[r], &from->pieces[piece], result->mask == from->mask))
+    if (is_read(&result->read[r], &from->pieces[piece], result->mask == from->mask) ||
+        (opposite && result->read[r].value == (value ^ sign_bit)))
       return MC_READS_RIGHT;
   return MC_READS_WRONG;
 }

@@ -67,6 +67,7 @@ typedef struct McEvent {
   PtxArg wrote[MC_PIECES];
   McPiece pieces[MC_PIECES];
   bool loads, stores;
+  bool negates;  // one of its sources
   uint64_t address;
   PtxSpace space;
   bool valid;        // right, or a right value was made of it

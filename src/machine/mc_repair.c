@@ -287,11 +287,14 @@ static bool has_guard(const Search *s, int pc) {
   return guard >= 0 && guard != MC_PT && guard != MC_FRAME_UP + MC_PT;
 }
 
-// The opposite of each, then another predicate.
-static void try_guards(Search *s) {
+// One trial for each.
+static void try_opposite_guards(Search *s) {
   for (int pc = 0; pc < s->module->n_code; pc++)
     if (has_guard(s, pc))
       try_guard(s, pc, s->module->code[pc].guard, !s->module->code[pc].guard_not);
+}
+
+static void try_other_guards(Search *s) {
   for (int pc = 0; pc < s->module->n_code; pc++) {
     const int first =
         has_guard(s, pc) && s->module->code[pc].guard >= MC_FRAME_UP ? MC_FRAME_UP : 0;
@@ -334,7 +337,7 @@ static int next_counterpart(const Search *s, const McRepair *r) {
 
 // The same fault said of another instruction: where I should write R3, not R2, a later one that
 // reads R3 may be the wrong one and should read R2. It is the one with which memory is right, too.
-static int counterpart(Search *s) {
+static int counterpart(Search *s, McRepair *second) {
   enum { TRIALS = 12 };
   const McRepair first = s->out;
   const bool reads = first.kind == MC_REPAIR_RESULT;
@@ -349,12 +352,41 @@ static int counterpart(Search *s) {
       if (g[i].at != first.is) continue;
       attempt(s, pc, !reads, &g[i], first.was);
       if (s->out.found) found = pc;
+      if (s->out.found) *second = s->out;
     }
   }
   const int trials = s->out.tried;
   s->out = first;
   s->out.tried = trials;
   return found >= 0 ? found : next_counterpart(s, &first);
+}
+
+// Instructions besides these two that read or write a register.
+static int others(const Search *s, const McRepair *a, const McRepair *b, PtxArg reg) {
+  int n = 0;
+  for (int pc = 0; pc < s->module->n_code; pc++)
+    if (pc != a->pc && pc != b->pc)
+      n += is_in(&s->module->code[pc], true, reg) || is_in(&s->module->code[pc], false, reg);
+  return n;
+}
+
+// Both make memory right, the one that writes and the one that reads. The wrong one is that with a
+// register that no other instruction has, which no compiler takes for one value beside all others;
+// else that which the way back names.
+static bool is_likelier(const Search *s, const McRepair *second, const McRepair *first, int named) {
+  const bool is_alone = !others(s, first, second, second->was),
+             is_first_alone = !others(s, first, second, first->was);
+  return is_alone != is_first_alone ? is_alone : second->pc == named;
+}
+
+static void put_likelier_first(Search *s, int named) {
+  McRepair second = {.found = false};
+  const McRepair first = s->out;
+  s->out.or_pc = counterpart(s, &second);
+  if (!second.found || !is_likelier(s, &second, &first, named)) return;
+  second.tried = s->out.tried;
+  second.or_pc = first.pc;
+  s->out = second;
 }
 
 McRepair mc_repair(Arena *arena, const PtxModule *module, McLeaves *leaves, void *self,
@@ -376,6 +408,7 @@ McRepair mc_repair(Arena *arena, const PtxModule *module, McLeaves *leaves, void
   for (int i = 0; i < n_hints && i < FIRST && !is_over(&s); i++) try_whole(&s, hints[i]);
   for (int i = FIRST; i < n_hints && !is_over(&s); i++)
     if (is_at(&s, hints[i])) try_sources(&s, hints[i]);
+  try_opposite_guards(&s);
   for (int pc = 0; pc < n && !is_over(&s); pc++)
     if (s.flow.is_unwritten[pc]) {
       try_sources(&s, pc);
@@ -385,9 +418,9 @@ McRepair mc_repair(Arena *arena, const PtxModule *module, McLeaves *leaves, void
     if (is_at(&s, hints[i])) try_near(&s, hints[i]);
   for (int i = 0; i < n_hints && !is_over(&s); i++)
     if (is_at(&s, hints[i])) try_old_sources(&s, hints[i]);
-  try_guards(&s);
+  try_other_guards(&s);
   sweep(&s, n_hints && hints[0] > 0 ? hints[0] : 0);
-  if (s.out.found) s.out.or_pc = counterpart(&s);
+  if (s.out.found) put_likelier_first(&s, n_hints ? hints[0] : MC_NOWHERE);
   return s.out;
 }
 

@@ -103,8 +103,8 @@ plant() {
   esac
   [ "$status" = 0 ] && verdict=harmless
   [ "$status" -gt 1 ] && verdict=refused
-  # Where the instruction itself is not known the run ends there.
-  grep -q 'machine code unsupported' "$work/out" && verdict=refused
+  # Where the instruction itself is not known, or goes where there is none, the run ends there.
+  grep -q "machine code not_run: .*(at 0x$(printf %x $((16#$at))))" "$work/out" && verdict=refused
   is=$(nvdisasm -c "$work/faulty.cubin" 2>/dev/null | sed -n "s/^ *\/\*$at\*\/ *\(.*\) ;.*/\1/p" || true)
   counts[$verdict]=$((counts[$verdict] + 1))
   printf '%s\t%s\t0x%s\t%d\t%s\t%s\t%s\n' "$verdict" "$1" "$at" "$bit" "$was" "${is:-no instruction}" "$names" |

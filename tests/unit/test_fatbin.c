@@ -149,6 +149,11 @@ START_TEST(test_kernels_are_listed_with_their_architectures) {
   const CliRun lto = cli_run(arena, "open " FOLDER "lto.fatbin --list");
   ck_assert_str_eq(lto.out,
                    "1 entry is not read: LTO IR of sm_90: it is for link-time optimization only\n");
+  // A kernel that is named is listed with its parameters, where its machine code can be read.
+  const CliRun one = cli_run(arena, "open " FOLDER "host.o:add_step --list");
+  if (sass_find_tool(arena))
+    ck_assert_msg(strstr(one.out, "parameter 0: offset 0, 8 bytes\n  parameter 1: offset 8, 4"),
+                  "%s", one.out);
   const CliRun json = cli_run(arena, "open " FOLDER "host.o:twice --list --json");
   ck_assert_int_eq(json_count(json_object_get(cli_json(arena, &json), "kernels")), 1);
 }

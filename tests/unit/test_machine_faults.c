@@ -20,6 +20,7 @@
 #include "golden.h"
 #include "kernels/toolchain/machine/sass.h"
 #include "machine/mc_back.h"
+#include "machine/mc_cubin.h"
 #include "machine/mc_repair.h"
 #include "machine_case.h"
 #include "open_case.h"
@@ -391,6 +392,11 @@ static const struct {
     {"k11", 0x18e0, "HMMA.16816.F32 R8, R60.reuse, R44, R12"},
     // Lower words of an address are right, upper ones are not: was R41.
     {"k11", 0xf40, "IMAD R45, R3, UR11, RZ"},
+    // Reads a register that no other instruction has: was R9.
+    {"k03", 0x570, "LEA R9, R41, UR4, 0x2"},
+    // The opposite of a product, and of a factor: was R10, and R11.
+    {"k09", 0x2920, "FMUL R7, -R10, UR7"},
+    {"k09", 0x24a0, "FFMA R41, R12, |R11|.reuse, R41"},
 };
 
 START_TEST(test_a_kind_of_fault_is_named_first) {
@@ -426,6 +432,30 @@ START_TEST(test_a_published_miscompile_is_found_from_its_ptx) {
 }
 END_TEST
 
+// 15: the guard's opposite, @!PT.
+START_TEST(test_an_instruction_that_never_runs_is_named) {
+  if (!cli_has_program() || !sass_find_tool(arena)) return;
+  size_t n = 0;
+  char *bytes = machine_case_file(arena, "k03", ".cubin", &n);
+  McCubin cubin;
+  ck_assert(mc_cubin_read(arena, bytes, n, &cubin) && cubin.n_kernels == 1);
+  bytes[(char *)(uintptr_t)cubin.kernels[0].text.at - bytes + 0x121] ^= (char)0x80;
+  const char *path = cli_write_file(arena, "never.cubin", "");
+  FILE *file = fopen(path, "w");
+  ck_assert(file && fwrite(bytes, 1, n, file) == n && fclose(file) == 0);
+  const CliRun run = cli_run(
+      arena, arena_printf(arena,
+                          "open tests/data/open/k03.ptx --against %s --launch grid=8x6,block=32x4 "
+                          "--arg mem:196608 --arg mem:196608 --arg 256 --arg 192",
+                          path));
+  ck_assert_msg(
+      run.status == CLI_NO &&
+          strstr(run.out, "right with     /*0120*/ @!PT IMAD.WIDE.U32 R12, R13, 0x4, R6") &&
+          strstr(run.out, "it should run, its guard is never true: then memory is equal"),
+      "%s%s", run.out, run.err);
+}
+END_TEST
+
 Suite *suite_machine_faults(void) {
   Suite *suite = suite_create("machine_faults");
   TCase *tcase = tcase_create("faults");
@@ -434,6 +464,7 @@ Suite *suite_machine_faults(void) {
   tcase_add_test(tcase, test_planted_faults_are_located);
   tcase_add_loop_test(tcase, test_a_kind_of_fault_is_named_first, 0,
                       (int)(sizeof named / sizeof *named));
+  tcase_add_test(tcase, test_an_instruction_that_never_runs_is_named);
   tcase_add_test(tcase, test_a_published_miscompile_is_found_from_its_ptx);
   suite_add_tcase(suite, tcase);
   return suite;

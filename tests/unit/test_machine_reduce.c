@@ -110,6 +110,74 @@ START_TEST(test_operands_and_words_of_a_piece) {
 }
 END_TEST
 
+// One step each, from the same text: the line that it makes, and one that it takes away; NULL: it
+// changes nothing.
+static const struct {
+  Edit *edit;
+  int at, n;
+  const char *makes, *takes;
+} steps[] = {
+    {edit_same, 2, 0, "add.u32 %r3, %r1, %r2;", "mov.u32 %r4, %tid.x;"},
+    {edit_same, -1, 0, "add.u32 %r3, %r1, %r2;", "mov.u32 %r4, %tid.x;"},
+    {edit_same, 3, 0, NULL, NULL},
+    {edit_inline, 3, 0, "add.u32 %r3, %r4, 60;", "mov.b32 %r2, 60;"},
+    {edit_inline, 5, 0, "add.f32 %f2, 0f3F800000, 0f3F800000;", "mov.b32 %f1, 1065353216;"},
+    {edit_inline, -1, 0, "add.u32 %r3, %r4, 60;", "mov.b32 %f1, 1065353216;"},
+    {edit_inline, 1, 0, NULL, NULL},
+    {edit_inline, 9, 0, NULL, NULL},  // an address wants its register
+    {edit_plain, 3, 0, "mov.b32 %r8, 0;", "mov.b32 %r2, 60;"},
+    {edit_plain, 3, 1, "mov.b32 %r2, 0;", "mov.b32 %r2, 60;"},
+    {edit_plain, 7, 2, "shl.b32 %r5, %r3, 7;", "shl.b32 %r5, %r3, 8;"},
+    {edit_plain, 7, 3, "shl.b32 %r5, %r3, 4;", "shl.b32 %r5, %r3, 8;"},
+    {edit_plain, 3, 2, NULL, NULL},  // no step of many
+    {edit_plain, 12, 1, "mov.f32 %f3, 0f3F800000;", "mov.f32 %f3, 0f00000000;"},
+    {edit_twin, 7, 0, "shl.b32 %r5, %r3, 6;", "shl.b32 %r5, %r3, 8;"},
+    {edit_twin, 7, 1, NULL, NULL},
+    {edit_scalar, 10, 0, "ld.global.u32 %r6, [%rd1];", "ld.global.v2.u32 {%r6, %r7}, [%rd1];"},
+    {edit_scalar, 10, 1, "st.global.v2.u32 [%rd1+8], {%r7, %r7};",
+     "st.global.v2.u32 [%rd1+8], {%r6, %r7};"},
+    {edit_scalar, 11, 1, "st.global.u32 [%rd1+8], %r7;", "st.global.v2.u32 [%rd1+8], {%r6, %r7};"},
+    {edit_scalar, 10, 2, NULL, NULL},
+    {edit_scalar, 1, 0, NULL, NULL},
+};
+
+START_TEST(test_a_step_changes_what_it_says) {
+  static const char text[] = HEAD
+      ".visible .entry k(.param .u64 x) {\n.reg .b32 %r<9>;\n.reg .f32 %f<4>;\n.reg .b64 "
+      "%rd<2>;\n"
+      "ld.param.u64 %rd1, [x];\n"
+      "mov.u32 %r1, %tid.x;\n"
+      "mov.u32 %r4, %tid.x;\n"
+      "mov.b32 %r2, 60;\n"
+      "add.u32 %r3, %r4, %r2;\n"
+      "mov.b32 %f1, 1065353216;\n"
+      "add.f32 %f2, %f1, %f1;\n"
+      "shl.b32 %r5, %r3, 8;\n"
+      "shl.b32 %r5, %r5, 6;\n"
+      "mov.b32 %r8, 60;\n"
+      "ld.global.v2.u32 {%r6, %r7}, [%rd1];\n"
+      "st.global.v2.u32 [%rd1+8], {%r6, %r7};\n"
+      "mov.f32 %f3, 0f00000000;\n"
+      "ld.shared.u32 %r5, [%r8];\n"
+      "ret;\n}\n";
+  Diags diags = diags_new(arena);
+  const char *args[] = {"mem:64"};
+  const Reduce r = {.arena = arena, .kernel = "k", .budget = 1000};
+  Scratch s = {.arena = arena,
+               .t = pieces_read(arena, text, strlen(text), "k"),
+               .module = ptx_module_read(arena, text, strlen(text), "test", &diags),
+               .next = {.launch = {.grid = {1, 1, 1}, .block = {32, 1, 1}}, .args = {args, 1}}};
+  ck_assert_msg(s.module && diags.count == 0, "%s", diags_text(arena, &diags));
+  s.kernel = ptx_module_kernel(s.module, "k", &diags);
+  const bool changed = steps[_i].edit(&r, &s, steps[_i].at, steps[_i].n);
+  const char *made = pieces_text(&s.t);
+  ck_assert_msg(changed == (steps[_i].makes != NULL), "%s", made);
+  if (!changed) return;
+  ck_assert_msg(strstr(made, steps[_i].makes) != NULL, "%s", made);
+  ck_assert_msg(strstr(made, steps[_i].takes) == NULL, "%s", made);
+}
+END_TEST
+
 // ---- reducing -----------------------------------------------------------------------------------
 
 static bool has_tools(void) {
@@ -180,9 +248,15 @@ static const char *wrong_ptxas(const char *change) {
   return script;
 }
 
+#define K11                                                                              \
+  "grid=2x3,block=128 --arg mem:98304 --arg mem:65536 --arg mem:393216 --arg 384 --arg " \
+  "256 --arg 128"
+
+// The first one is the cheapest.
 static const struct {
   const char *file, *change, *keeps, *launch;
 } wrongs[] = {
+    {"k11", "s/shl.b32/shr.u32/", "shl.b32", K11},
     {"k01", "s/bar.sync.*;//", "bar.sync",
      "grid=8x7,block=32x8 --arg mem:200000 --arg mem:200000 "
      "--arg 250 --arg 200"},
@@ -196,6 +270,8 @@ static const struct {
     {"k09", "s/mul.f32/add.f32/", "mul.f32",
      "grid=3x4,block=256 --arg 256 --arg 192 --arg 80 --arg 1.25 --arg mem:81920 --arg mem:61440 "
      "--arg 0.5 --arg mem:196608"},
+    {"k05", "s/bar.sync.*;//", "bar.sync",
+     "grid=4x4,block=256 --arg mem:262144 --arg mem:262144 --arg mem:262144 --arg 256"},
 };
 
 START_TEST(test_a_wrong_assembler_is_shown_by_few_lines) {
@@ -274,6 +350,8 @@ Suite *suite_machine_reduce(void) {
   tcase_add_loop_test(tcase, test_a_text_in_pieces_is_the_same_text, 0, 10);
   tcase_add_test(tcase, test_what_nobody_needs_goes_along);
   tcase_add_test(tcase, test_operands_and_words_of_a_piece);
+  tcase_add_loop_test(tcase, test_a_step_changes_what_it_says, 0,
+                      (int)(sizeof steps / sizeof *steps));
   tcase_add_test(tcase, test_a_published_miscompile_is_reduced);
   tcase_add_loop_test(tcase, test_a_wrong_assembler_is_shown_by_few_lines, 0,
                       (int)(sizeof wrongs / sizeof *wrongs));

@@ -197,6 +197,18 @@ static void print_launches(const OpenResult *r, const OpenOptions *given) {
   open_print_launches(r->arena, stdout, of.launch, of.n);
 }
 
+// A kernel that is named is listed with the parameters of the entry that would be opened.
+static int list_library(Arena *arena, const OpenOptions *given, OpenLibrary *library,
+                        Diags *diags) {
+  const OpenRequest *request = &given->request;
+  const int status = open_print_library(arena, library, request->kernel, given->json, diags);
+  OpenResult result;
+  if (status == CLI_OK && !given->json && (request->kernel || library->kernel) &&
+      open_read_kernel(arena, request, false, &result, diags) == CLI_OK)
+    open_print_parameters(result.kernel);
+  return status;
+}
+
 static int open_file(Arena *arena, OpenOptions *given, Diags *diags) {
   const OpenRequest *request = &given->request;
   const OpenLimit *limits =
@@ -204,7 +216,7 @@ static int open_file(Arena *arena, OpenOptions *given, Diags *diags) {
   if (!limits) return cli_fail(diags);
   OpenLibrary library;
   if (given->list && open_library(arena, request->path, &library))
-    return open_print_library(arena, &library, request->kernel, given->json, diags);
+    return list_library(arena, given, &library, diags);
   OpenResult result;
   int status = open_read_kernel(arena, request, given->list, &result, diags);
   if (given->list && result.n_launches > 0) {

@@ -86,6 +86,7 @@ static void print_wrapped(int col, const char *text) {
     int room = HELP_COLS - HELP_COL, n = (int)strlen(text);
     if (n > room)
       for (n = room; n > 0 && text[n] != ' ';) n--;
+    if (n == 0) n = (int)strcspn(text, " ");  // a word longer than a line
     printf("%*s%.*s\n", first ? HELP_COL - col : HELP_COL, "", n, text);
     text += n;
     text += strspn(text, " ");

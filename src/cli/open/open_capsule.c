@@ -121,8 +121,9 @@ static void give(Arena *arena, PtxMachine *machine, bool is_machine_code, const 
     ptx_machine_give_variable(machine, &given);
 }
 
-static const OpenBuffer *find_buffers(Arena *arena, const PtxFunction *kernel, const Capsule *c) {
+static OpenBuffers find_buffers(Arena *arena, const PtxFunction *kernel, const Capsule *c) {
   OpenBuffer *buffers = ARENA_ARRAY(arena, OpenBuffer, kernel->n_params + 1);
+  int n = 0;
   for (int i = 0; i < kernel->n_params; i++) {
     const PtxParam *param = &kernel->params[i];
     const uint64_t at =
@@ -133,11 +134,15 @@ static const OpenBuffer *find_buffers(Arena *arena, const PtxFunction *kernel, c
     memcpy(&address, c->params.at + at, sizeof address);
     for (int k = 0; k < c->n_memory; k++) {
       const CapsuleMemory *m = &c->memory[k];
-      if (address - m->address < m->bytes)
-        buffers[i] = (OpenBuffer){address, (int64_t)(m->bytes - (address - m->address))};
+      if (address - m->address >= m->bytes) continue;
+      buffers[n++] = (OpenBuffer){.param = i,
+                                  .at = -1,
+                                  .address = address,
+                                  .bytes = (int64_t)(m->bytes - (address - m->address))};
+      break;
     }
   }
-  return buffers;
+  return (OpenBuffers){buffers, n};
 }
 
 // Each parameter to its place: machine code has them where its own alignment asks for, so that
@@ -158,15 +163,15 @@ static bool give_params(PtxMachine *machine, const PtxFunction *kernel, const Ca
   return false;
 }
 
-const OpenBuffer *open_give_capsule(Arena *arena, PtxMachine *machine, const PtxModule *module,
-                                    const PtxFunction *kernel, const Capsule *c,
-                                    const OpenTouched *touched, Diags *diags) {
+bool open_give_capsule(Arena *arena, PtxMachine *machine, const PtxModule *module,
+                       const PtxFunction *kernel, const Capsule *c, const OpenTouched *touched,
+                       OpenBuffers *out, Diags *diags) {
   const uint64_t bytes = capsule_memory_bytes(c), room = tool_memory_bytes() / 4;
   if (bytes > room) {
     diag_add(diags, "capsule",
              "the launch has %" PRIu64 " bytes of memory, and there is room for %" PRIu64 " here",
              bytes, room);
-    return NULL;
+    return false;
   }
   uint64_t *left = ARENA_NEW(arena, uint64_t);
   if (touched) *left = touched->most;
@@ -174,9 +179,10 @@ const OpenBuffer *open_give_capsule(Arena *arena, PtxMachine *machine, const Ptx
     give(arena, machine, module->machine, &c->memory[i], touched ? touched->pages[i] : NULL, left);
   for (int i = 0; i < c->n_extents; i++)
     ptx_machine_leave_out(machine, c->extents[i].address, c->extents[i].bytes);
-  if (!give_params(machine, kernel, c, diags)) return NULL;
+  if (!give_params(machine, kernel, c, diags)) return false;
   for (int i = 0; i < c->n_maps; i++)
     if (!ptx_machine_map(machine, &c->maps[i].box, c->maps[i].address, c->maps[i].bytes, diags))
-      return NULL;
-  return find_buffers(arena, kernel, c);
+      return false;
+  *out = find_buffers(arena, kernel, c);
+  return true;
 }

@@ -10,10 +10,10 @@ bool open_capsule_launch(const Capsule *capsule, const char *blocks, PtxLaunch *
 // The blocks that are run where the user names none.
 const char *open_capsule_blocks(const Capsule *capsule);
 // Parameters, memory at the recorded addresses, variables and tensor maps; the memory that each
-// parameter points into. `touched`: NULL where nobody asks. NULL after a finding.
-const OpenBuffer *open_give_capsule(Arena *arena, PtxMachine *machine, const PtxModule *module,
-                                    const PtxFunction *kernel, const Capsule *capsule,
-                                    const OpenTouched *touched, Diags *diags);
+// parameter points into. `touched`: NULL where nobody asks. False after a finding.
+bool open_give_capsule(Arena *arena, PtxMachine *machine, const PtxModule *module,
+                       const PtxFunction *kernel, const Capsule *capsule,
+                       const OpenTouched *touched, OpenBuffers *buffers, Diags *diags);
 // "launch 3 of ./program, on NVIDIA H200"
 const char *open_capsule_text(Arena *arena, const Capsule *capsule);
 

@@ -58,8 +58,8 @@ void open_follow_block(OpenFollowed *f) {
 
 static double data_bytes(const OpenResult *r) {
   double bytes = r->text.capsule ? (double)capsule_memory_bytes(r->text.capsule) : 0;
-  for (int i = 0; i < r->kernel->n_params && !r->text.capsule; i++)
-    bytes += (double)r->buffers[i].bytes;
+  for (int i = 0; i < r->buffers.n && !r->text.capsule; i++)
+    if (!r->buffers.items[i].is_shared) bytes += (double)r->buffers.items[i].bytes;
   return bytes;
 }
 

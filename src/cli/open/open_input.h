@@ -37,15 +37,29 @@ typedef struct OpenBlocks {
 } OpenBlocks;
 bool open_read_blocks(const char *text, const PtxLaunch *launch, OpenBlocks *blocks, Diags *diags);
 
-// Memory that an argument brought along; 0 bytes: it has none.
+// Memory that an argument brought along: of a pointer, or of one in a struct.
 typedef struct OpenBuffer {
+  int param;         // from 0
+  int at;            // the pointer's offset in a struct; -1: the parameter is the pointer
+  const char *name;  // of the piece, "o" in "o@112=mem:512"; NULL
   uint64_t address;
   int64_t bytes;
+  bool is_shared;  // it is a part of another one
 } OpenBuffer;
-// The arguments, given to the machine, with the memory of each; NULL after findings.
-const OpenBuffer *open_give_args(Arena *arena, PtxMachine *machine, const PtxModule *module,
-                                 const PtxFunction *kernel, int n, const char *const *args,
-                                 Diags *diags);
+typedef struct OpenBuffers {
+  const OpenBuffer *items;
+  int n;
+} OpenBuffers;
+// The arguments, given to the machine, with their memory; false after findings.
+bool open_give_args(Arena *arena, PtxMachine *machine, const PtxModule *module,
+                    const PtxFunction *kernel, int n, const char *const *args, OpenBuffers *out,
+                    Diags *diags);
+// By "2", "k_param_2", "2@112" or the name of a piece; numbers of parameters begin with `first`.
+// NULL: there is none, or there are several.
+const OpenBuffer *open_buffer_find(const PtxFunction *kernel, const OpenBuffers *buffers,
+                                   const char *name, int first);
+// The name of a buffer, numbers from 0: "2", "o", "2@112".
+const char *open_buffer_text(Arena *arena, const OpenBuffer *buffer);
 // symbol:NAME=file:PATH, which stands among the arguments and is none: a variable's contents.
 bool open_is_symbol(const char *arg);
 bool open_give_symbol(Arena *arena, PtxMachine *machine, const PtxModule *module, const char *arg,

@@ -68,10 +68,10 @@ static PtxMachine *make_recorded(OpenResult *r, const OpenRequest *given, OpenBl
   if (!open_read_blocks(which, &r->launch, blocks, diags)) return NULL;
   r->launch.budget = given->budget * INT64_C(1000000);
   PtxMachine *machine = ptx_machine_new(r->arena, r->module, r->kernel, &r->launch, diags);
-  if (machine)
-    r->buffers =
-        open_give_capsule(r->arena, machine, r->module, r->kernel, capsule, given->touched, diags);
-  return r->buffers ? machine : NULL;
+  return machine && open_give_capsule(r->arena, machine, r->module, r->kernel, capsule,
+                                      given->touched, &r->buffers, diags)
+             ? machine
+             : NULL;
 }
 
 // A launch as far as it is known before anybody says it: threads by .reqntid, threads and shared
@@ -113,7 +113,8 @@ PtxMachine *open_make_machine(OpenResult *r, const OpenRequest *given, OpenBlock
   PtxMachine *machine = ptx_machine_new(r->arena, r->module, r->kernel, &r->launch, diags);
   if (!machine) return NULL;
   const OptionList args = of_triton ? with_scratch(r, &given->args) : given->args;
-  r->buffers =
-      open_give_args(r->arena, machine, r->module, r->kernel, args.count, args.items, diags);
-  return r->buffers ? machine : NULL;
+  return open_give_args(r->arena, machine, r->module, r->kernel, args.count, args.items,
+                        &r->buffers, diags)
+             ? machine
+             : NULL;
 }

@@ -43,13 +43,12 @@ void open_check_fit(OpenResult *r);
 // --dump NAME=FILE: the memory of an argument as it is after the run.
 
 typedef struct OpenDump {
-  int param;
+  const OpenBuffer *buffer;
   const char *file;
 } OpenDump;
 
-// Each names a parameter as PTX spells it ("k_param_0"), or by its number from 0, whose argument is
-// memory of its own; NULL after findings. `buffers` are those of the kernel's parameters.
-const OpenDump *open_read_dumps(Arena *arena, const PtxFunction *kernel, const OpenBuffer *buffers,
+// Each names memory as open_buffer_find() finds it, with numbers from 0; NULL after findings.
+const OpenDump *open_read_dumps(Arena *arena, const PtxFunction *kernel, const OpenBuffers *buffers,
                                 const char *const *items, int n, Diags *diags);
 // Writes them; CLI_OK, or what the command ends with after a sentence on stderr.
 int open_write_dumps(const OpenResult *result);

@@ -563,6 +563,12 @@ void open_print_json(const OpenResult *r) { cli_print_document(r->arena, &open_f
 
 // ---- kernels ------------------------------------------------------------------------------------
 
+void open_print_parameters(const PtxFunction *kernel) {
+  for (int p = 0; p < kernel->n_params; p++)
+    printf("  parameter %d: offset %" PRId64 ", %" PRId64 " bytes\n", p, kernel->params[p].offset,
+           kernel->params[p].bytes);
+}
+
 void open_print_kernels(Arena *arena, const PtxModule *module, bool json) {
   if (json) {
     cli_print_document(arena, &open_list_form, module, NULL);
@@ -573,9 +579,7 @@ void open_print_kernels(Arena *arena, const PtxModule *module, bool json) {
     if (!kernel[i]) continue;
     printf("%s\n  %s\n", ptx_signature_text(arena, kernel[i]),
            str_sanitise(arena, kernel[i]->name));
-    for (int p = 0; module->machine && p < kernel[i]->n_params; p++)
-      printf("  parameter %d: offset %" PRId64 ", %" PRId64 " bytes\n", p,
-             kernel[i]->params[p].offset, kernel[i]->params[p].bytes);
+    if (module->machine) open_print_parameters(kernel[i]);
   }
 }
 

@@ -7,6 +7,8 @@ void open_print_text(const OpenResult *result);
 void open_print_json(const OpenResult *result);
 void open_print_markdown(const OpenResult *result);
 // Kernels of a module with their signatures.
+// Where each lies among the parameters of a kernel, a line each.
+void open_print_parameters(const PtxFunction *kernel);
 void open_print_kernels(Arena *arena, const PtxModule *module, bool json);
 // Every instruction that is known, and whether it is run.
 void open_print_opcodes(void);

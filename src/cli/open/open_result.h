@@ -27,7 +27,7 @@ typedef struct OpenResult {
   const PtxModule *module;
   const PtxFunction *kernel;
   const PtxMachine *machine;
-  const OpenBuffer *buffers;  // by parameter
+  OpenBuffers buffers;  // of its arguments
   const struct OpenDump *dumps;
   int n_dumps;
   const struct OpenCompared *compared;  // NULL: not asked for

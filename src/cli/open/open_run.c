@@ -222,7 +222,8 @@ int open_run(const OpenRequest *request, OpenResult *r, Diags *diags) {
   PtxMachine *machine = open_make_machine(r, &given, &blocks, diags);
   if (!machine || !read_slabs(&given, r, diags)) return CLI_USAGE;
   r->n_dumps = given.dumps.count;
-  r->dumps = open_read_dumps(r->arena, r->kernel, r->buffers, given.dumps.items, r->n_dumps, diags);
+  r->dumps =
+      open_read_dumps(r->arena, r->kernel, &r->buffers, given.dumps.items, r->n_dumps, diags);
   if (!r->dumps) return CLI_USAGE;
   if (given.ncu && !open_read_ncu(r->arena, given.ncu, &r->counted, &r->n_counted, diags))
     return CLI_USAGE;

@@ -21,30 +21,31 @@ bool side_run(const Sides *s, Arena *arena, int which, PtxTrace *trace, PtxAcces
   const PtxFunction *kernel = ptx_module_kernel(module, s->kernel, diags);
   out->machine = kernel ? ptx_machine_new(arena, module, kernel, &s->launch, diags) : NULL;
   if (!out->machine) return false;
-  out->buffers =
-      open_give_args(arena, out->machine, module, kernel, s->args.count, s->args.items, diags);
-  if (!out->buffers) return false;
+  if (!open_give_args(arena, out->machine, module, kernel, s->args.count, s->args.items,
+                      &out->buffers, diags))
+    return false;
   if (sink) ptx_machine_watch(out->machine, sink, context);
   if (trace) ptx_machine_trace(out->machine, trace, context);
   out->outcome = run_blocks(out->machine, &s->blocks);
   return true;
 }
 
-static const unsigned char *memory_of(const Side *side, int param) {
-  const OpenBuffer *b = &side->buffers[param];
-  return b->bytes ? ptx_machine_bytes(side->machine, b->address, b->bytes) : NULL;
+// NULL: a part of memory that has a place of its own in the list.
+static const unsigned char *memory_of(const Side *side, int buffer) {
+  const OpenBuffer *b = &side->buffers.items[buffer];
+  return b->is_shared ? NULL : ptx_machine_bytes(side->machine, b->address, b->bytes);
 }
 
-SideWord side_first_word(const Sides *s, const Side side[SIDES]) {
-  SideWord out = {.param = -1};
-  for (int i = 0; i < s->args.count; i++) {
-    const int64_t bytes = side[0].buffers[i].bytes;
+SideWord side_first_word(const Side side[SIDES]) {
+  SideWord out = {.buffer = -1};
+  for (int i = 0; i < side[0].buffers.n; i++) {
+    const int64_t bytes = side[0].buffers.items[i].bytes;
     const unsigned char *x = memory_of(&side[0], i), *y = memory_of(&side[1], i);
     for (int64_t at = 0; x && y && at < bytes; at += 4) {
       const size_t n = bytes - at < 4 ? (size_t)(bytes - at) : 4;
       if (memcmp(x + at, y + at, n) == 0) continue;
       if (out.n++) continue;
-      out.param = i;
+      out.buffer = i;
       out.at = at;
       memcpy(&out.of[0], x + at, n);
       memcpy(&out.of[1], y + at, n);

@@ -15,12 +15,12 @@ typedef struct Sides {
 
 typedef struct Side {
   PtxMachine *machine;
-  const OpenBuffer *buffers;  // by parameter
+  OpenBuffers buffers;  // of its arguments, the same ones on both sides
   PtxOutcome outcome;
 } Side;
 
 typedef struct SideWord {
-  int param;  // -1: memory is equal
+  int buffer;  // of the arguments' memory; -1: memory is equal
   int64_t at;
   uint32_t of[SIDES];
   int64_t n;  // words that differ
@@ -30,6 +30,6 @@ typedef struct SideWord {
 bool side_run(const Sides *sides, Arena *arena, int which, PtxTrace *trace, PtxAccessSink *sink,
               void *context, Side *out, Diags *diags);
 // The first word of the arguments' memory that differs.
-SideWord side_first_word(const Sides *sides, const Side side[SIDES]);
+SideWord side_first_word(const Side side[SIDES]);
 // The finding that ended a run; NULL: none did.
 const PtxFinding *side_end(const Side *side);

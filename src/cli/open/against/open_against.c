@@ -7,6 +7,7 @@
 
 #include "base/str.h"
 #include "cli/common/cli.h"
+#include "cli/open/against/against_fused.h"
 #include "cli/open/against/reduce_parts.h"
 #include "cli/open/open_cubin.h"
 #include "cli/open/open_input.h"
@@ -21,6 +22,12 @@ typedef struct Against {
   const OpenRequest *given;
   const OpenResult *r;
   Sides sides;
+  const PtxModule *shown;  // the PTX as it was given
+  const char *ptx;         // its text as it was run last
+  size_t ptx_bytes;
+  int n_fused;  // sums that the machine code fuses with products, and that text, too
+  const char *cubin;
+  size_t cubin_bytes;
   LineTable lines;  // of the machine code: lines of the PTX
   Str out;          // the report
 } Against;
@@ -44,9 +51,8 @@ static const char *machine_text(const Against *a, int pc) {
 
 static const char *ptx_text(const Against *a, int pc) {
   if (pc < 0) return "nobody";
-  const PtxInst *i = &a->sides.module[0]->code[pc];
-  return arena_printf(a->arena, "PTX line %d: %s", i->line,
-                      ptx_inst_text(a->arena, a->sides.module[0], i));
+  const PtxInst at = {.line = a->sides.module[0]->code[pc].line};
+  return arena_printf(a->arena, "PTX line %d: %s", at.line, ptx_inst_text(a->arena, a->shown, &at));
 }
 
 // The line of the PTX that an instruction was made from.
@@ -55,7 +61,7 @@ static const char *origin_text(const Against *a, int pc) {
   if (!row) return "";
   const PtxInst line = {.line = row->line};
   return arena_printf(a->arena, "\n               from PTX line %d: %s", row->line,
-                      ptx_inst_text(a->arena, a->sides.module[0], &line));
+                      ptx_inst_text(a->arena, a->shown, &line));
 }
 
 static const char *finding_of(const Against *a, const Side *side, int which) {
@@ -82,11 +88,13 @@ static void print_fault(Against *a, const McFault *f) {
       "wrong register\n");
 }
 
-static void print_word(Against *a, const SideWord *word, const McFault *f) {
+static void print_word(Against *a, const Side *side, const SideWord *word, const McFault *f) {
   str_printf(&a->out,
-             "  memory differs in %" PRId64 " word%s; the first: argument %d, byte %" PRId64
+             "  memory differs in %" PRId64 " word%s; the first: argument %s, byte %" PRId64
              ": 0x%08x by PTX, 0x%08x by machine code\n",
-             word->n, plural_s(word->n), word->param, word->at, word->of[0], word->of[1]);
+             word->n, plural_s(word->n),
+             open_buffer_text(a->arena, &side->buffers.items[word->buffer]), word->at, word->of[0],
+             word->of[1]);
   str_printf(&a->out, "  stored by      %s%s\n", machine_text(a, f->store_pc),
              origin_text(a, f->store_pc));
   str_printf(&a->out, "  by PTX         %s\n", ptx_text(a, f->ptx_store_pc));
@@ -94,6 +102,8 @@ static void print_word(Against *a, const SideWord *word, const McFault *f) {
 }
 
 static bool take_code(Against *a, const char *cubin, size_t bytes, Diags *diags) {
+  a->cubin = cubin;
+  a->cubin_bytes = bytes;
   OpenRequest of = {.path = a->given->path, .kernel = a->r->kernel->name};
   a->sides.module[SIDE_MACHINE] = open_cubin(a->arena, &of, NULL, cubin, bytes, false, diags);
   a->lines = line_table_read(a->arena, cubin, bytes, ".nv_debug_line_sass", a->r->kernel->name);
@@ -125,9 +135,16 @@ static const int *lines_of(const Against *a) {
 
 // ---- the proof ----------------------------------------------------------------------------------
 
+// A text or machine code that takes more than this goes another way than what it is held against.
+static int64_t budget_of(const Side *side) {
+  enum { SLACK = 1 << 20, TIMES = 4 };
+  return TIMES * ptx_machine_lane_instructions(side->machine) + SLACK;
+}
+
 typedef struct Beside {
   const Against *against;
   const Side *ptx;
+  int64_t budget;  // of a run: one that goes round for ever ends soon
 } Beside;
 
 // A write to a wrong place may leave memory as it should be: it has a finding then.
@@ -137,21 +154,58 @@ static bool leaves(void *self, const PtxModule *module, int64_t *lanes) {
   Diags ignored = diags_new(arena);
   Sides sides = b->against->sides;
   Side side[SIDES] = {*b->ptx};
+  sides.launch.budget = b->budget;
   sides.module[SIDE_MACHINE] = module;
   bool right =
       side_run(&sides, arena, SIDE_MACHINE, NULL, NULL, NULL, &side[SIDE_MACHINE], &ignored);
   if (right) *lanes = ptx_machine_lane_instructions(side[SIDE_MACHINE].machine);
-  right = right && side[SIDE_MACHINE].outcome == PTX_DONE && !side_first_word(&sides, side).n &&
+  right = right && side[SIDE_MACHINE].outcome == PTX_DONE && !side_first_word(side).n &&
           ptx_machine_findings(side[SIDE_MACHINE].machine) <= ptx_machine_findings(b->ptx->machine);
   arena_free(arena);
   return right;
 }
 
-// Whether one register decides it.
+// The first instruction that never runs, @!PT, and has a result: no compiler leaves one. With its
+// guard turned round in *cubin; -1: there is none.
+static int always_runs(const Against *a, unsigned char *cubin) {
+  enum { INST_BYTES = 16, GUARD_BYTE = 1, RESULT_BYTE = 2, NEVER = 0xf0, NOT = 0x80, RZ = 0xff };
+  McCubin of;
+  const McKernel *kernel = mc_cubin_read(a->arena, cubin, a->cubin_bytes, &of)
+                               ? mc_cubin_kernel(&of, a->r->kernel->name)
+                               : NULL;
+  for (const unsigned char *at = kernel ? kernel->text.at : NULL; at && at < kernel->text.end;
+       at += INST_BYTES)
+    if ((at[GUARD_BYTE] & NEVER) == NEVER && at[RESULT_BYTE] != RZ) {
+      cubin[at - cubin + GUARD_BYTE] ^= NOT;
+      return (int)(at - kernel->text.at) / INST_BYTES;
+    }
+  return -1;
+}
+
+static bool prove_never(Against *a, Beside *beside) {
+  unsigned char *cubin = arena_alloc(a->arena, a->cubin_bytes + 1);
+  memcpy(cubin, a->cubin, a->cubin_bytes);
+  const int pc = always_runs(a, cubin);
+  if (pc < 0 || pc >= a->sides.module[SIDE_MACHINE]->n_code) return false;
+  const OpenRequest of = {.path = a->given->path, .kernel = a->r->kernel->name};
+  Diags ignored = diags_new(a->arena);
+  int64_t lanes = 0;
+  const PtxModule *module =
+      open_cubin(a->arena, &of, NULL, (char *)cubin, a->cubin_bytes, false, &ignored);
+  if (!module || !leaves(beside, module, &lanes)) return false;
+  str_printf(&a->out,
+             "  right with     %s%s\n               it should run, its guard is never true: then "
+             "memory is equal\n",
+             machine_text(a, pc), origin_text(a, pc));
+  return true;
+}
+
+// Whether one register or guard decides it.
 static void prove(Against *a, const McFault *fault, const Side *ptx) {
   const int64_t lanes = INT64_C(100000000);  // some seconds
   if (ptx->outcome != PTX_DONE) return;
-  Beside beside = {a, ptx};
+  Beside beside = {a, ptx, budget_of(ptx)};
+  if (prove_never(a, &beside)) return;
   int hints[MC_HINTS_MAX];
   const int n_hints = mc_back_hints(fault, hints);
   const McRepair r =
@@ -175,30 +229,59 @@ static McFault explain(Against *a, const SideWord *word, const Side both[SIDES])
     print_fault(a, &fault);
     prove(a, &fault, &both[SIDE_PTX]);
   } else if (word->n) {
-    const uint64_t address = side->buffers[word->param].address + (uint64_t)word->at;
+    const uint64_t address = side->buffers.items[word->buffer].address + (uint64_t)word->at;
     fault = mc_back(a->arena, again, a, line, n_code, address);
-    print_word(a, word, &fault);
+    print_word(a, side, word, &fault);
     prove(a, &fault, &both[SIDE_PTX]);
   }
   return fault;
 }
 
+static bool differs(const Side side[SIDES]) {
+  return side_first_word(side).n || side[SIDE_PTX].outcome != side[SIDE_MACHINE].outcome;
+}
+
+// Runs the PTX with the sums fused that the machine code has fused: PTX leaves that open, so it is
+// no difference.
+static bool run_fused(Against *a, Side *ptx, Diags *diags) {
+  const FusedGiven given = {.text = a->ptx,
+                            .bytes = a->ptx_bytes,
+                            .kernel = a->r->kernel->name,
+                            .ptx = a->sides.module[SIDE_PTX],
+                            .code = a->sides.module[SIDE_MACHINE],
+                            .line = lines_of(a)};
+  Diags ignored = diags_new(a->arena);
+  const char *text = a->lines.n ? fused_text(a->arena, &given, &a->n_fused) : NULL;
+  const PtxModule *module =
+      text ? ptx_module_read(a->arena, text, strlen(text), "fused", &ignored) : NULL;
+  if (!module || ignored.count) return true;
+  a->ptx = text;
+  a->ptx_bytes = strlen(text);
+  a->sides.module[SIDE_PTX] = module;
+  return side_run(&a->sides, a->arena, SIDE_PTX, NULL, NULL, NULL, ptx, diags);
+}
+
 // Names the difference between two runs; false: there is none.
 static bool compare(Against *a, const Side side[SIDES], SideWord *word, McFault *fault) {
-  *word = side_first_word(&a->sides, side);
+  *word = side_first_word(side);
   str_printf(&a->out, "%s, %s: PTX %s; machine code %s\n", a->r->path, a->r->kernel->name,
              finding_of(a, &side[SIDE_PTX], SIDE_PTX),
              finding_of(a, &side[SIDE_MACHINE], SIDE_MACHINE));
   if (!word->n) str_add(&a->out, "  memory is equal\n");
-  if (!word->n && side[SIDE_PTX].outcome == side[SIDE_MACHINE].outcome) return false;
+  if (a->n_fused)
+    str_printf(&a->out,
+               "  %d sum%s and product%s round once here: ptxas fuses them, as PTX allows without "
+               ".rn\n",
+               a->n_fused, plural_s(a->n_fused), plural_s(a->n_fused));
+  if (!differs(side)) return false;
   *fault = explain(a, word, side);
   return true;
 }
 
-static bool run_both(const Against *a, Side side[SIDES], Diags *diags) {
+static bool run_both(Against *a, Side side[SIDES], Diags *diags) {
   for (int i = 0; i < SIDES; i++)
     if (!side_run(&a->sides, a->arena, i, NULL, NULL, NULL, &side[i], diags)) return false;
-  return true;
+  return !differs(side) || run_fused(a, &side[SIDE_PTX], diags);
 }
 
 // ---- --reduce -----------------------------------------------------------------------------------
@@ -261,6 +344,9 @@ static int show_reduced(Against *a, Reduce *r, Diags *diags) {
   b.sides = reduce_sides(a->arena, r, &r->state, &cubin, &bytes, diags);
   result.module = b.sides.module[SIDE_PTX];
   result.path = "the reproducer";
+  b.shown = result.module;
+  b.ptx = r->state.text;
+  b.ptx_bytes = r->state.bytes;
   b.r = &result;
   b.out = a->out;
   str_printf(&b.out, "reduced from %d lines to %d: ", count_lines(a->r->text.ptx),
@@ -294,7 +380,7 @@ static int refuse(const Against *a, const Reduce *r, ReduceVerdict v, Diags *dia
 }
 
 static int reduce(Against *a, const Side side[SIDES], const McFault *fault, Diags *diags) {
-  enum { MOST = 3000, SLACK = 1 << 20, TIMES = 4 };
+  enum { MOST = 3000 };
   Reduce r = {.arena = a->arena,
               .path = a->given->path,
               .kernel = a->r->kernel->name,
@@ -310,11 +396,11 @@ static int reduce(Against *a, const Side side[SIDES], const McFault *fault, Diag
   const PtxFinding *end = side_end(&side[SIDE_MACHINE]);
   if (end) r.end = end->kind;
   r.findings = reduce_kinds(side[SIDE_PTX].machine);
-  r.budget = TIMES * ptx_machine_lane_instructions(side[SIDE_PTX].machine) + SLACK;
+  r.budget = budget_of(&side[SIDE_PTX]);
   const bool stored = fault->ptx_store_pc >= 0;
   memcpy(r.block, fault->block, sizeof r.block);
-  const ReduceState state = {.text = a->r->text.ptx,
-                             .bytes = a->r->text.bytes,
+  const ReduceState state = {.text = a->ptx,
+                             .bytes = a->ptx_bytes,
                              .launch = a->sides.launch,
                              .blocks = a->sides.blocks,
                              .args = a->sides.args};
@@ -324,7 +410,7 @@ static int reduce(Against *a, const Side side[SIDES], const McFault *fault, Diag
   r.is_placed = false;
   if (v == REDUCE_SHOWS && reduce_finish(&r, &trial, 1) < 0) v = REDUCE_EQUAL;
   if (v != REDUCE_SHOWS) return refuse(a, &r, v, diags);
-  reduce_shrink(&r, stored ? a->r->module->code[fault->ptx_store_pc].line : 0);
+  reduce_shrink(&r, stored ? a->sides.module[SIDE_PTX]->code[fault->ptx_store_pc].line : 0);
   return show_reduced(a, &r, diags);
 }
 
@@ -332,7 +418,13 @@ int open_against(const OpenRequest *request, OpenResult *r, Diags *diags) {
   OpenRequest given = *request;
   const char *memory = open_memory_path(r->arena, r->path, r->kernel->name);
   if (!given.launch || given.args.count == 0) open_recall(r->arena, memory, &given);
-  Against a = {.arena = r->arena, .given = &given, .r = r, .out = str_new(r->arena)};
+  Against a = {.arena = r->arena,
+               .given = &given,
+               .r = r,
+               .shown = r->module,
+               .ptx = r->text.ptx,
+               .ptx_bytes = r->text.bytes,
+               .out = str_new(r->arena)};
   if (!given.launch) {
     diag_add(diags, "usage", "--against needs --launch and --arg")->nearest =
         "--launch grid=1,block=128,smem=0";
@@ -355,8 +447,8 @@ int open_against(const OpenRequest *request, OpenResult *r, Diags *diags) {
     return (is_named || open_ptxas(r->arena)) && sass_find_tool(r->arena) ? CLI_USAGE : CLI_MISSING;
   if (!run_both(&a, side, diags)) return CLI_USAGE;
   McFault fault = {.ptx_store_pc = -1};
-  const bool differs = compare(&a, side, &word, &fault);
-  if (differs && given.reduce) return reduce(&a, side, &fault, diags);
+  const bool is_other = compare(&a, side, &word, &fault);
+  if (is_other && given.reduce) return reduce(&a, side, &fault, diags);
   fputs(a.out.text, stdout);
-  return differs ? CLI_NO : CLI_OK;
+  return is_other ? CLI_NO : CLI_OK;
 }

@@ -1,6 +1,7 @@
 // The steps that are tried, large ones first: a smaller launch, one store, instructions left out in
 // halves, quarters …, one by one; then an instruction's source in place of its result, a number, a
-// guard or a parameter less. After each step the code that no other needs any more goes too.
+// guard or a parameter less, and the steps of reduce_same.c. After each step the code that no other
+// needs any more goes too.
 //
 //   add.s32 %r3, %r1, %r2;                             →   max.s32 %r4, %r1, %r0;
 //   max.s32 %r4, %r3, %r0;     %r1 in place of %r3
@@ -8,18 +9,6 @@
 
 #include "base/str.h"
 #include "cli/open/against/reduce_parts.h"
-
-typedef struct Scratch {
-  Arena *arena;
-  PieceText t;
-  const PtxModule *module;
-  const PtxFunction *kernel;
-  ReduceState next;
-  bool rewritten;  // pieces have other words than the module
-} Scratch;
-
-// False: nothing was changed.
-typedef bool Edit(const Reduce *r, Scratch *s, int at, int n);
 
 static bool read_scratch(const Reduce *r, Scratch *s, const char *text, size_t bytes) {
   Diags diags = diags_new(s->arena);
@@ -107,18 +96,18 @@ static void shrink_launch(Reduce *r) {
 
 // ---- instructions -------------------------------------------------------------------------------
 
-static const PtxInst *inst_at(const Scratch *s, int at) {
+const PtxInst *scratch_inst(const Scratch *s, int at) {
   return at < s->t.n_insts ? &s->module->code[s->kernel->first + at] : NULL;
 }
 
-static Piece *piece_at(const Scratch *s, int at) {
+Piece *scratch_piece(const Scratch *s, int at) {
   const int found = pieces_find(&s->t, PIECE_INST, at);
   return found < 0 ? NULL : &s->t.pieces[found];
 }
 
 static bool leave_out(const Reduce *r, Scratch *s, int at, int n) {
   (void)r;
-  for (int i = at; i < at + n && i < s->t.n_insts; i++) piece_at(s, i)->kept = false;
+  for (int i = at; i < at + n && i < s->t.n_insts; i++) scratch_piece(s, i)->kept = false;
   return at < s->t.n_insts;
 }
 
@@ -127,7 +116,7 @@ static bool one_store(const Reduce *r, Scratch *s, int line, int n) {
   (void)r, (void)n;
   bool found = false, others = false;
   for (int i = 0; i < s->t.n_insts; i++) {
-    const PtxInst *inst = inst_at(s, i);
+    const PtxInst *inst = scratch_inst(s, i);
     const bool stores =
         inst->row && (str_equal(inst->row->name, "st") || str_equal(inst->row->name, "red"));
     if (!stores || (inst->space != PTX_SPACE_GLOBAL && inst->space != PTX_SPACE_GENERIC)) continue;
@@ -135,26 +124,26 @@ static bool one_store(const Reduce *r, Scratch *s, int line, int n) {
       found = true;
     else
       others = true;
-    piece_at(s, i)->kept = inst->line == line;
+    scratch_piece(s, i)->kept = inst->line == line;
   }
   return found && others;
 }
 
-static const PtxGroup *result_of(const PtxInst *inst) {
+const PtxGroup *scratch_result(const PtxInst *inst) {
   const PtxGroup *g = inst && inst->n_groups && !inst->pair.n ? &inst->groups[0] : NULL;
   const bool one =
       g && g->written && g->n == 1 && (g->kind == PTX_GROUP_VALUE || g->kind == PTX_GROUP_PRED);
   return one ? g : NULL;
 }
 
-static int bits_of(const Scratch *s, const PtxGroup *g) {
+int scratch_bits(const Scratch *s, const PtxGroup *g) {
   const PtxArg arg = s->module->args[g->at];
   return arg < 0 ? 0 : g->kind == PTX_GROUP_PRED ? 1 : s->kernel->reg_bits[arg];
 }
 
-static bool is_written(const Scratch *s, int from, int to, PtxArg arg) {
+bool scratch_is_written(const Scratch *s, int from, int to, PtxArg arg) {
   for (int i = from; i < to; i++) {
-    const PtxInst *inst = inst_at(s, i);
+    const PtxInst *inst = scratch_inst(s, i);
     for (int g = 0; g < inst->n_groups; g++)
       for (int k = 0; k < inst->groups[g].n; k++)
         if (inst->groups[g].written && inst->groups[g].kind == PTX_GROUP_VALUE &&
@@ -164,9 +153,9 @@ static bool is_written(const Scratch *s, int from, int to, PtxArg arg) {
   return false;
 }
 
-static void put_instead(Scratch *s, int from, const char *result, const char *source) {
+void scratch_put(Scratch *s, int from, const char *result, const char *source) {
   for (int i = from; i < s->t.n_insts; i++) {
-    Piece *piece = piece_at(s, i);
+    Piece *piece = scratch_piece(s, i);
     piece_set_text(s->arena, piece, piece_with(s->arena, piece, result, source));
   }
   s->rewritten = true;
@@ -176,21 +165,22 @@ static void put_instead(Scratch *s, int from, const char *result, const char *so
 // where another one before it writes the same register.
 static bool bypass(const Reduce *r, Scratch *s, int at, int nth) {
   (void)r;
-  const PtxInst *inst = inst_at(s, at);
-  const PtxGroup *to = result_of(inst);
+  const PtxInst *inst = scratch_inst(s, at);
+  const PtxGroup *to = scratch_result(inst);
   const PtxArg arg = to ? s->module->args[to->at] : 0;
-  if (!to || to->kind != PTX_GROUP_VALUE || is_written(s, at + 1, s->t.n_insts, arg)) return false;
+  if (!to || to->kind != PTX_GROUP_VALUE || scratch_is_written(s, at + 1, s->t.n_insts, arg))
+    return false;
   for (int g = 1; g < inst->n_groups; g++) {
     const PtxGroup *from = &inst->groups[g];
     if (from->written || from->n != 1 || from->kind != PTX_GROUP_VALUE ||
-        bits_of(s, from) != bits_of(s, to) || nth-- > 0)
+        scratch_bits(s, from) != scratch_bits(s, to) || nth-- > 0)
       continue;
-    Piece *piece = piece_at(s, at);
+    Piece *piece = scratch_piece(s, at);
     const char *result = piece_operand(s->arena, piece, 0);
     const char *source = piece_operand(s->arena, piece, g);
     if (!result || !source || str_equal(result, source)) return false;
     piece->kept = false;
-    put_instead(s, is_written(s, 0, at, arg) ? at + 1 : 0, result, source);
+    scratch_put(s, scratch_is_written(s, 0, at, arg) ? at + 1 : 0, result, source);
     return true;
   }
   return false;
@@ -198,7 +188,7 @@ static bool bypass(const Reduce *r, Scratch *s, int at, int nth) {
 
 static void put_number(Scratch *s, Piece *piece, const PtxGroup *to, uint64_t value) {
   const char *type =
-      to->kind == PTX_GROUP_PRED ? "pred" : arena_printf(s->arena, "b%d", bits_of(s, to));
+      to->kind == PTX_GROUP_PRED ? "pred" : arena_printf(s->arena, "b%d", scratch_bits(s, to));
   piece_set_text(s->arena, piece,
                  arena_printf(s->arena, "mov.%s %s, %llu;", type, piece_operand(s->arena, piece, 0),
                               (unsigned long long)value));
@@ -207,21 +197,16 @@ static void put_number(Scratch *s, Piece *piece, const PtxGroup *to, uint64_t va
 
 // An instruction with one result that is no number yet; NULL.
 static const PtxGroup *result_to_fix(const Scratch *s, int at) {
-  const PtxGroup *to = result_of(inst_at(s, at));
-  const Piece *piece = piece_at(s, at);
+  const PtxGroup *to = scratch_result(scratch_inst(s, at));
+  const Piece *piece = scratch_piece(s, at);
   const char *source = piece ? piece_operand(s->arena, piece, 1) : NULL;
-  if (!to || !source || !piece_operand(s->arena, piece, 0) || bits_of(s, to) == 0 ||
-      bits_of(s, to) == 8)
+  if (!to || !source || !piece_operand(s->arena, piece, 0) || scratch_bits(s, to) == 0 ||
+      scratch_bits(s, to) == 8)
     return NULL;
   return str_starts(piece->text, "mov") && strchr("-0123456789", *source) ? NULL : to;
 }
 
-// The number that an instruction gave to the first thread that ran it, to the last one, or 0, for
-// every thread; no address, which another run has elsewhere.
-static bool number(const Reduce *r, Scratch *s, int at, int which) {
-  const PtxGroup *to = result_to_fix(s, at);
-  if (!to) return false;
-  FlowRun flow = flow_run_new(s->arena, s->kernel);
+bool scratch_run(const Reduce *r, Scratch *s, FlowRun *flow) {
   Side side;
   Diags diags = diags_new(s->arena);
   Sides sides = {.module = {s->module},
@@ -229,18 +214,27 @@ static bool number(const Reduce *r, Scratch *s, int at, int which) {
                  .launch = s->next.launch,
                  .blocks = s->next.blocks,
                  .args = s->next.args};
+  *flow = flow_run_new(s->arena, s->kernel);
   sides.launch.budget = r->budget;
-  const bool ran =
-      which < 2 && side_run(&sides, s->arena, SIDE_PTX, flow_trace, NULL, &flow, &side, &diags);
+  return side_run(&sides, s->arena, SIDE_PTX, flow_trace, NULL, flow, &side, &diags);
+}
+
+// The number that an instruction gave to the first thread that ran it, to the last one, or 0, for
+// every thread; no address, which another run has elsewhere.
+static bool number(const Reduce *r, Scratch *s, int at, int which) {
+  const PtxGroup *to = result_to_fix(s, at);
+  if (!to) return false;
+  FlowRun flow;
+  const bool ran = which < 2 && scratch_run(r, s, &flow);
   if (which < 2 && !ran) return false;
   const uint64_t value = which == 2 ? 0 : which == 1 ? flow.last[at] : flow.first[at];
-  if (value <= UINT32_MAX) put_number(s, piece_at(s, at), to, value);
+  if (value <= UINT32_MAX) put_number(s, scratch_piece(s, at), to, value);
   return value <= UINT32_MAX;
 }
 
 static bool no_guard(const Reduce *r, Scratch *s, int at, int n) {
   (void)r, (void)n;
-  Piece *piece = piece_at(s, at);
+  Piece *piece = scratch_piece(s, at);
   if (!piece || piece->text[0] != '@') return false;
   const char *behind = strchr(piece->text, ' ');
   if (!behind) return false;
@@ -292,11 +286,11 @@ typedef struct Place {
 // their machine code before it runs, for they share a disassembler: more of them as long as none
 // shows it.
 static bool sweep(Reduce *r, Edit *edit, int n, int variants) {
-  enum { MOST = 16 };
+  enum { MOST = 16, FIRST = 2 };
   ReduceTrial trials[MOST];
   Place places[MOST], next = {count_of(r) - n, 0};
   bool changed = false;
-  for (int width = 2; next.at > -n;) {
+  for (int width = FIRST; next.at > -n;) {
     int begun = 0;
     while (begun < width && next.at > -n) {
       const int from = next.at < 0 ? 0 : next.at, length = next.at < 0 ? next.at + n : n;
@@ -306,7 +300,7 @@ static bool sweep(Reduce *r, Edit *edit, int n, int variants) {
       next.variant = (next.variant + 1) % variants;
     }
     const int found = reduce_finish(r, trials, begun);
-    width = found >= 0 ? 2 : 2 * width > MOST ? MOST : 2 * width;
+    width = found >= 0 ? FIRST : 2 * width > MOST ? MOST : 2 * width;
     if (found < 0) continue;
     changed = true;
     const int left = count_of(r);
@@ -323,7 +317,7 @@ static bool leave_out_chunks(Reduce *r) {
 }
 
 void reduce_shrink(Reduce *r, int store_line) {
-  enum { SOURCES = 4, NUMBERS = 3, PARAMS = 64, HINTS = 16 };
+  enum { SOURCES = 4, NUMBERS = 3, PARAMS = 64, HINTS = 16, ALL = -1 };
   // The closure drops dead code; where the disagreement needs it, it stays.
   r->keeps_dead = !attempt(r, nothing, 0, 0);
   r->is_placed = r->counts[REDUCE_PLACED] > 0;
@@ -331,8 +325,14 @@ void reduce_shrink(Reduce *r, int store_line) {
   shrink_launch(r);
   leave_out_chunks(r);
   for (bool changed = true; changed && r->assembled < r->most;) {
-    changed = sweep(r, bypass, 1, SOURCES);
+    changed = false;
+    if (!attempt(r, edit_same, ALL, 0)) changed |= sweep(r, edit_same, 1, 1);
+    changed |= sweep(r, bypass, 1, SOURCES);
     changed |= sweep(r, number, 1, NUMBERS);
+    if (!attempt(r, edit_inline, ALL, 0)) changed |= sweep(r, edit_inline, 1, 1);
+    changed |= sweep(r, edit_scalar, 1, EDIT_ELEMENTS);
+    changed |= sweep(r, edit_plain, 1, EDIT_NUMBERS);
+    changed |= sweep(r, edit_twin, 1, EDIT_TWINS);
     changed |= sweep(r, no_guard, 1, 1);
     if (changed) changed |= leave_out_chunks(r);
     shrink_launch(r);

@@ -145,6 +145,7 @@ FlowRun flow_run_new(Arena *arena, const PtxFunction *kernel) {
   const int n = kernel->end - kernel->first;
   run.first = ARENA_ARRAY(arena, uint64_t, n + 1);
   run.last = ARENA_ARRAY(arena, uint64_t, n + 1);
+  run.all = ARENA_ARRAY(arena, uint64_t, n + 1);
   run.has_run = ARENA_ARRAY(arena, bool, n + 1);
   return run;
 }
@@ -177,6 +178,7 @@ static void look_at_value(FlowRun *run, const PtxMachine *m, PtxWarp *w, int pc,
         g->kind == PTX_GROUP_PRED ? ptx_pred(m, w, g) >> l & 1 : ptx_lanes(m, w, g, 0)[l];
     if (!run->has_run[at]) run->first[at] = value;
     run->last[at] = value;
+    run->all[at] = (run->all[at] ^ (value + l)) * UINT64_C(0x9e3779b97f4a7c15) ^ run->all[at] >> 29;
     run->has_run[at] = true;
   }
 }

@@ -31,8 +31,9 @@ typedef struct PieceWord {
 
 typedef struct Piece {
   PieceKind kind;
-  bool kept, needed;  // needed: never left out
-  const char *text;   // on one line, without comments
+  bool kept, needed;          // needed: never left out
+  const char *text;           // on one line, without comments
+  const char *from, *behind;  // where it stands in the whole text
   PieceWord *words;
   int n_words;
   int scope;  // names of this piece hold in front of that piece
@@ -51,7 +52,8 @@ int pieces_find(const PieceText *t, PieceKind kind, int nth);  // -1: there are 
 void pieces_settle(PieceText *t);
 bool piece_is_named(const PieceText *t, int at);  // by another one that is kept
 const char *pieces_text(const PieceText *t);
-// The same text with its shared memory 1024 bytes further.
+// The same text with its shared memory PIECES_GAP bytes further.
+enum { PIECES_GAP = 1024 };
 const char *pieces_moved(Arena *arena, const char *text);
 void piece_set_text(Arena *arena, Piece *piece, const char *text);
 // The piece with another word for each `from`.
@@ -71,8 +73,9 @@ typedef struct FlowRun {
   Arena *arena;
   const PtxFunction *kernel;
   int unwritten_pc;  // -1: none
-  // By instruction of the kernel: the result that the first and the last thread had.
-  uint64_t *first, *last;
+  // By instruction of the kernel: the result that the first and the last thread had, and a hash of
+  // those of all lanes, each time.
+  uint64_t *first, *last, *all;
   bool *has_run;
   struct FlowWarp *warps;
   int n_warps;
@@ -151,6 +154,48 @@ int reduce_finish(Reduce *r, ReduceTrial *trials, int n);
 // PTX and machine code of the state; NULL modules after a finding.
 Sides reduce_sides(Arena *arena, Reduce *r, const ReduceState *state, const char **cubin,
                    size_t *bytes, Diags *diags);
+
+// ---- one edit of the state, in reduce_edits.c and reduce_same.c ---------------------------------
+
+typedef struct Scratch {
+  Arena *arena;
+  PieceText t;
+  const PtxModule *module;
+  const PtxFunction *kernel;
+  ReduceState next;
+  bool rewritten;  // pieces have other words than the module
+} Scratch;
+
+// False: nothing was changed.
+typedef bool Edit(const Reduce *r, Scratch *s, int at, int n);
+
+const PtxInst *scratch_inst(const Scratch *s, int at);  // NULL: there are fewer
+Piece *scratch_piece(const Scratch *s, int at);
+// Its one result, a register or a predicate; NULL.
+const PtxGroup *scratch_result(const PtxInst *inst);
+int scratch_bits(const Scratch *s, const PtxGroup *g);
+// Whether one of these instructions writes a register.
+bool scratch_is_written(const Scratch *s, int from, int to, PtxArg arg);
+// Another word in place of a register's, from an instruction on.
+void scratch_put(Scratch *s, int from, const char *result, const char *source);
+// A run of the PTX as it stands; false: it cannot be run.
+bool scratch_run(const Reduce *r, Scratch *s, FlowRun *flow);
+
+// An instruction has the result of an earlier one, each time in all lanes: that one's register
+// stands in place of its own. `at` -1: all such instructions at once.
+Edit edit_same;
+// A number in place of the register that it is moved to. `at` -1: in place of all such registers.
+Edit edit_inline;
+// The nth number of an instruction is 0, wherever the kernel has it or there alone, or smaller; a
+// float of 0 is 1.
+enum { EDIT_WAYS = 4, EDIT_NUMBERS = 3 * EDIT_WAYS };
+Edit edit_plain;
+// A number of an instruction is that of another one of its name.
+enum { EDIT_TWINS = 4 };
+Edit edit_twin;
+// One element of a vector in place of all.
+enum { EDIT_ELEMENTS = 4 };
+Edit edit_scalar;
 
 // ---- reduce_edits.c: what is tried --------------------------------------------------------------
 

@@ -157,7 +157,7 @@ static Piece *add_piece(Cutter *c, PieceKind kind, const char *from, const char 
     t->pieces = more;
   }
   Piece *p = &t->pieces[t->n++];
-  *p = (Piece){.kind = kind, .kept = true};
+  *p = (Piece){.kind = kind, .kept = true, .from = from, .behind = to};
   piece_set_text(c->arena, p, clean(c->arena, from, to));
   t->n_insts += kind == PIECE_INST;
   t->n_params += kind == PIECE_PARAM;

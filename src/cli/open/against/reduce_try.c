@@ -79,6 +79,13 @@ Sides reduce_sides(Arena *arena, Reduce *r, const ReduceState *s, const char **c
 
 // ---- before machine code runs -------------------------------------------------------------------
 
+// An access to the gap in front of the variables, which is the system's in machine code.
+static void note_gap(void *self, const PtxAccess *access) {
+  for (int l = 0; l < PTX_LANES && access->space == PTX_SPACE_SHARED; l++)
+    if (access->mask >> l & 1 && access->addr[l] >= 0 && access->addr[l] < PIECES_GAP)
+      *(bool *)self = true;
+}
+
 // An address that an edit made a number means another place in machine code: there the system's
 // part lies in front of the variables. Where the user's own text does so, edits may, too.
 static bool depends_on_place(const Reduce *r, const ReduceTrial *t) {
@@ -90,11 +97,11 @@ static bool depends_on_place(const Reduce *r, const ReduceTrial *t) {
   moved.bytes = strlen(moved.text);
   Sides sides;
   Side side[SIDES] = {t->side[SIDE_PTX]};
+  bool in_gap = false;
   const bool same = read_ptx(arena, r, &moved, &sides, &diags) &&
-                    side_run(&sides, arena, SIDE_PTX, NULL, NULL, NULL, &side[1], &diags) &&
-                    side[1].outcome == side[0].outcome &&
-                    !(reduce_kinds(side[1].machine) & ~r->findings) &&
-                    side_first_word(&sides, side).n == 0;
+                    side_run(&sides, arena, SIDE_PTX, NULL, note_gap, &in_gap, &side[1], &diags) &&
+                    !in_gap && side[1].outcome == side[0].outcome &&
+                    !(reduce_kinds(side[1].machine) & ~r->findings) && side_first_word(side).n == 0;
   arena_free(arena);
   return !same;
 }
@@ -162,7 +169,7 @@ static bool shows(Reduce *r, ReduceTrial *t) {
   if (!code || !side_run(&t->sides, t->arena, SIDE_MACHINE, NULL, NULL, NULL, side, &diags))
     return false;
   if (!ends_alike(r, side)) return false;
-  return !r->is_memory || side_first_word(&t->sides, t->side).n > 0;
+  return !r->is_memory || side_first_word(t->side).n > 0;
 }
 
 static void keep(Reduce *r, const ReduceState *s) {

@@ -122,6 +122,9 @@ void open_take_clock(OpenResult *r) {
   Diags diags = diags_new(r->arena);
   const ClockAnswer *answer = open_clock(r, &(OpenWhy){.what_if = true, .window = true}, &diags);
   r->no_clock = !answer ? diags.first->text : answer->why_not ? answer->why_not : answer->no_clocks;
+  // A block that its capsule's memory cuts off has loops all the same.
+  const bool has_loops = r->outcome == PTX_BEYOND && answer && answer->n_loops > 0;
+  if (has_loops) r->no_clock = NULL;
   if (!r->no_clock) r->clock = answer;
 }
 

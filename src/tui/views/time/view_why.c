@@ -70,7 +70,7 @@ static void take_opened(Session *session, const Subject *subject, WhyFrame *fram
   frame->source = subject->text(session);
   frame->answer = played ? played : none;
   frame->missing = played ? NULL : subject->no_clock;
-  frame->n_loops = played ? played->n_loops + 1 : 0;
+  frame->n_loops = played ? played->n_loops + (played->clocks.value >= 0) : 0;
   if (played) frame->ns = played->clocks.value / played->mhz * 1e3;
 }
 

@@ -111,7 +111,10 @@ static void draw_clocks(Canvas *canvas, Rect row, const WhyFrame *frame) {
   col = canvas_printf(canvas, row, 0, col, STYLE_DIM, ", %.0f to %.0f", span->low, span->high);
   col = draw_speed(canvas, row, col + 4, frame);
   char whole[64];
-  snprintf(whole, sizeof whole, "%.0f clk from launch to end", answer->clocks.value);
+  if (answer->clocks.value < 0)
+    snprintf(whole, sizeof whole, "launch to end: not known");
+  else
+    snprintf(whole, sizeof whole, "%.0f clk from launch to end", answer->clocks.value);
   if (turn && row.cols - utf8_columns(whole) > col + 4)
     canvas_text(canvas, row, 0, row.cols - utf8_columns(whole) - 1, STYLE_DIM, whole);
 }

@@ -187,7 +187,7 @@ typedef struct Reading {
   const int *last;      // of the outermost loop around each instruction: where it ends; -1: in none
 } Reading;
 
-static bool accesses(const SassInst *inst) {
+bool sass_accesses(const SassInst *inst) {
   const SassPipe pipe = inst->opcode->pipe;
   return inst->bytes > 0 && (pipe == SASS_PIPE_SHARED || pipe == SASS_PIPE_FAR);
 }
@@ -225,7 +225,7 @@ static const Needs *find_begins(Arena *arena, const Reading *in) {
       end_needs(&at[i], inst, in->eval[i]);
       need_sources(&at[i], inst, in->eval[i]);
     }
-    if (accesses(inst)) need_address(&at[i], inst);
+    if (sass_accesses(inst)) need_address(&at[i], inst);
   }
   return at;
 }
@@ -247,7 +247,7 @@ static bool go_through(const Reading *in, int i, Needs *needs) {
   if (is) end_needs(needs, inst, in->eval[i]);
   if (is) need_sources(needs, inst, in->eval[i]);
   if (turns(inst)) need_predicate(needs, inst, 12, sass_is_uniform(inst));
-  if (in->last[i] < 0 && accesses(inst)) need_address(needs, inst);
+  if (in->last[i] < 0 && sass_accesses(inst)) need_address(needs, inst);
   return is;
 }
 

@@ -446,17 +446,12 @@ static void run_other(Run *run, const SassInst *inst, uint32_t lanes) {
   forget(run, inst);
 }
 
-static bool accesses(const SassInst *inst) {
-  const SassPipe pipe = inst->opcode->pipe;
-  return inst->bytes > 0 && (pipe == SASS_PIPE_SHARED || pipe == SASS_PIPE_FAR);
-}
-
 static void carry_out(Run *run, const SassInst *inst, uint32_t lanes) {
   const bool early = run->seen[run->pc] < FULLY;
   if (early) run->seen[run->pc]++;
   if (!early && !run->needed[run->pc]) return;
   if (!lanes) return;
-  if (early && accesses(inst) && run->listener && run->listener->access)
+  if (early && sass_accesses(inst) && run->listener && run->listener->access)
     tell_access(run, inst, lanes);
   if (run->eval[run->pc])
     compute(run, inst, run->eval[run->pc], lanes);

@@ -21,6 +21,7 @@
 #include "banks/layouts/tma_box.h"
 
 enum { CAPSULE_VERSION = 2, CAPSULE_MAP_BYTES = 128, CAPSULE_PARAM_BYTES_MAX = 1 << 16 };
+enum { CAPSULE_RUN_BYTES = 20 };  // of a run's head in a file
 #define CAPSULE_MAGIC "\211gmvcap\n"
 // Addresses end here: what lies above is not memory of a GPU.
 #define CAPSULE_ADDRESS_MAX (UINT64_C(1) << 56)

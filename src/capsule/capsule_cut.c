@@ -40,9 +40,8 @@ const char *capsule_piece_name(Arena *arena, const char *of, const CapsulePiece 
 
 // ---- what a page costs --------------------------------------------------------------------------
 
-// A run's head; the most that a page adds besides: it begins a piece, with a page left out in
-// front.
-enum { RUN_BYTES = 20, PAGE_EXTRA = 160 };
+// The most that a page adds besides its runs: it begins a piece, with a page left out in front.
+enum { PAGE_EXTRA = 160 };
 
 int capsule_run_behind(const CapsuleRun *runs, int n, uint64_t at) {
   int low = 0;
@@ -61,7 +60,7 @@ static bool add_cost(const CapsuleRun *runs, int n, uint64_t from, uint64_t to, 
     const uint64_t first = runs[i].from > from ? runs[i].from : from,
                    end = runs[i].from + runs[i].n, last = end < to ? end : to;
     if (runs[i].content == CAPSULE_LEFT_OUT) return false;
-    *bytes += RUN_BYTES + (runs[i].content == CAPSULE_BYTES ? last - first : 0);
+    *bytes += CAPSULE_RUN_BYTES + (runs[i].content == CAPSULE_BYTES ? last - first : 0);
   }
   return true;
 }

@@ -7,7 +7,7 @@
 #include "capsule/capsule.h"
 
 // LAUNCH_BYTES: of a launch in the list, with empty texts.
-enum { HEADER_BYTES = 32, ROW_BYTES = 24, RUN_BYTES = 20, EXTENT_BYTES = 16, LAUNCH_BYTES = 84 };
+enum { HEADER_BYTES = 32, ROW_BYTES = 24, EXTENT_BYTES = 16, LAUNCH_BYTES = 84 };
 
 // The rest of a part. A number that is not there is 0, and `short_of` says so at the end.
 typedef struct Cursor {
@@ -101,7 +101,7 @@ static bool read_launch(Reader *r, Cursor *c) {
 // last.
 static const CapsuleRun *read_runs(Reader *r, Cursor *c, uint64_t bytes, bool whole, int *n) {
   const uint32_t count = take_u32(c);
-  if (count > (uint64_t)(c->end - c->at) / RUN_BYTES) c->short_of = true;
+  if (count > (uint64_t)(c->end - c->at) / CAPSULE_RUN_BYTES) c->short_of = true;
   *n = c->short_of ? 0 : (int)count;
   CapsuleRun *runs = ARENA_ARRAY(r->arena, CapsuleRun, *n + 1);
   uint64_t next = 0;

@@ -8,8 +8,8 @@
 // where they do (PTX_BEYOND).
 //
 //   cuBLAS, 4096 x 4096 x 4096 in fp32: a block reads some rows of A and of B and writes one tile
-//   of C: 36 MB in bf16: blocks draw tiles from a counter. The one that runs alone draws the tiles
-//   of all, so that it comes by everything: 64 MB have its first tiles
+//   of C, which are 36 MB. In bf16 blocks draw their tiles from a counter: the one that runs alone
+//   draws the tiles of all and comes by everything; the 64 MB have its first tiles
 #include "cli/record/record_run.h"
 
 #include <errno.h>

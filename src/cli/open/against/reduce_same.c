@@ -178,22 +178,25 @@ static bool moved_number(const Scratch *s, int at, uint64_t *bits) {
   return true;
 }
 
+static bool is_word(const PieceWord *at, const char *word) {
+  return (size_t)at->n == strlen(word) && memcmp(at->at, word, strlen(word)) == 0;
+}
+
 static bool has_word(const Piece *p, const char *word) {
   for (int i = 0; i < p->n_words; i++)
-    if ((size_t)p->words[i].n == strlen(word) && memcmp(p->words[i].at, word, strlen(word)) == 0)
-      return true;
+    if (is_word(&p->words[i], word)) return true;
   return false;
 }
 
 // Addresses and vectors want registers.
 static bool wants_register(const Piece *p, const char *word) {
-  for (int i = 0; i < p->n_words; i++)
-    if ((size_t)p->words[i].n == strlen(word) && memcmp(p->words[i].at, word, strlen(word)) == 0) {
-      int depth = 0;
-      for (const char *c = p->text; c < p->words[i].at; c++)
-        depth += (*c == '[' || *c == '{') - (*c == ']' || *c == '}');
-      if (depth > 0) return true;
-    }
+  for (int i = 0; i < p->n_words; i++) {
+    int depth = 0;
+    if (!is_word(&p->words[i], word)) continue;
+    for (const char *c = p->text; c < p->words[i].at; c++)
+      depth += (*c == '[' || *c == '{') - (*c == ']' || *c == '}');
+    if (depth > 0) return true;
+  }
   return false;
 }
 

@@ -3,6 +3,9 @@
 #include "clock/clock_banks.h"
 
 #include "base/whole.h"
+#include "sass/sass_access.h"
+#include "sass/sass_eval.h"
+#include "sass/sass_product.h"
 
 void clock_banks_begin(ClockBanks *banks) {
   *banks = (ClockBanks){0};
@@ -29,11 +32,10 @@ static inline bool is_read(const ClockBanks *banks, int warp, const SassInst *in
          !is_cached(banks, warp, slot, number);
 }
 
-// Registers of each bank that stand behind an operand: mma.sync reads four for A and C, two for B,
-// all as pairs of neighbours.
-static int registers_of(int slot) {
-  enum { B = 1 };
-  return slot == B ? 1 : 2;
+// Clocks of both ports, for an operand of mma.sync.
+static int clocks_of_operand(const SassInst *inst, int slot) {
+  enum { C = 2 };
+  return slot != C && sass_is_half_deep(inst) ? 1 : 2;
 }
 
 void clock_banks_needs(const ClockBanks *banks, int warp, const SassInst *inst,
@@ -41,9 +43,9 @@ void clock_banks_needs(const ClockBanks *banks, int warp, const SassInst *inst,
   const bool in_pairs = inst->opcode->pipe == SASS_PIPE_TENSOR;
   for (int bank = 0; bank < CLOCK_BANKS; bank++) need[bank] = 0;
   for (int slot = 0; slot < SASS_SLOTS; slot++) {
-    if (!is_read(banks, warp, inst, slot)) continue;
-    if (!in_pairs) need[bank_of(inst->read[slot])]++;
-    for (int bank = 0; in_pairs && bank < CLOCK_BANKS; bank++) need[bank] += registers_of(slot);
+    if (in_pairs && inst->read[slot] != SASS_NO_REGISTER)
+      for (int bank = 0; bank < CLOCK_BANKS; bank++) need[bank] += clocks_of_operand(inst, slot);
+    if (!in_pairs && is_read(banks, warp, inst, slot)) need[bank_of(inst->read[slot])]++;
   }
 }
 
@@ -69,10 +71,18 @@ void clock_banks_keep(ClockBanks *banks, int warp, const SassInst *inst) {
   }
 }
 
+static bool give_product(ClockBanks *banks, const int need[CLOCK_BANKS], int window) {
+  for (int bank = 0; bank < CLOCK_BANKS; bank++)
+    if (banks->owed[bank] > window) return false;
+  for (int bank = 0; bank < CLOCK_BANKS; bank++) banks->owed[bank] += need[bank];
+  return true;
+}
+
 bool clock_banks_give(ClockBanks *banks, int warp, const SassInst *inst, int window) {
   int need[CLOCK_BANKS];
   uint64_t clocks[CLOCK_BANKS];
   clock_banks_needs(banks, warp, inst, need);
+  if (inst->opcode->pipe == SASS_PIPE_TENSOR) return give_product(banks, need, window);
   for (int bank = 0; bank < CLOCK_BANKS; bank++)
     if (!find_clocks(banks->taken[bank], need[bank], window, &clocks[bank])) return false;
   for (int bank = 0; bank < CLOCK_BANKS; bank++) banks->taken[bank] |= clocks[bank];
@@ -80,9 +90,37 @@ bool clock_banks_give(ClockBanks *banks, int warp, const SassInst *inst, int win
   return true;
 }
 
-void clock_banks_tick(ClockBanks *banks, int64_t clocks) {
+static void need_registers(const SassInst *inst, int at, int n, int need[CLOCK_BANKS]) {
+  const int first = (int)sass_field(inst, at, 8);
+  for (int i = 0; i < n && first < SASS_RZ; i++) need[bank_of(first + i)]++;
+}
+
+void clock_banks_access(const SassInst *inst, int need[CLOCK_BANKS]) {
+  enum { TO_AT = 16, ADDRESS_AT = 24, DATA_AT = 32 };
+  const bool is_far = inst->opcode->pipe == SASS_PIPE_FAR && !sass_is_local(inst);
+  for (int bank = 0; bank < CLOCK_BANKS; bank++) need[bank] = 0;
+  need_registers(inst, ADDRESS_AT, is_far ? 2 : 1, need);
+  if (inst->opcode->kind == SASS_KIND_STORE)
+    need_registers(inst, DATA_AT, (inst->bytes + 3) / 4, need);
+  if (inst->opcode->kind == SASS_KIND_COPY) need_registers(inst, TO_AT, 1, need);
+}
+
+void clock_banks_read(ClockBanks *banks, const int need[CLOCK_BANKS], int64_t ago) {
   for (int bank = 0; bank < CLOCK_BANKS; bank++)
-    banks->taken[bank] = clocks < 64 ? banks->taken[bank] >> clocks : 0;
+    for (int64_t i = ago; i < need[bank]; i++) {
+      const uint64_t vacant = ~banks->taken[bank];
+      banks->taken[bank] |= vacant & -vacant;
+    }
+}
+
+void clock_banks_tick(ClockBanks *banks, int64_t clocks) {
+  enum { BITS = 64 };
+  const uint64_t passed = clocks < BITS ? (UINT64_C(1) << clocks) - 1 : ~UINT64_C(0);
+  for (int bank = 0; bank < CLOCK_BANKS; bank++) {
+    const int64_t left = clocks - __builtin_popcountll(banks->taken[bank] & passed);
+    banks->owed[bank] = max64(0, banks->owed[bank] - left);
+    banks->taken[bank] = clocks < BITS ? banks->taken[bank] >> clocks : 0;
+  }
 }
 
 void clock_banks_forget(ClockBanks *banks, int number) {

@@ -6,6 +6,15 @@
 //
 //   FFMA R84, R8, R35, R84    the even bank gives R8 and R84, the odd one R35: two clocks of the
 //   even port
+//
+// A product of mma.sync reads each operand in two clocks of both ports, A and B in one where it is
+// half as deep, whatever is marked .reuse: as long as it keeps its pipe, 6 clocks or 4. What is
+// issued beside it comes first: the product takes the clocks that are left, and the next one waits
+// until it has nearly all of them.
+//
+// An access reads its registers when it leaves the queue for memory; what is issued behind it waits
+// for the ports. (lab/clock/ports.cu on an H200: beside FFMA that keep the ports busy an LDS costs
+// 0.8 clocks, however wide it is, an STS 1.1, an STS.128 4; so says the clock.)
 #pragma once
 #include <stdint.h>
 
@@ -15,6 +24,7 @@ enum { CLOCK_BANKS = 2 };
 
 typedef struct ClockBanks {
   uint64_t taken[CLOCK_BANKS];  // bit i: the port is taken i clocks from now
+  int64_t owed[CLOCK_BANKS];    // clocks of it that products have still to get
   int warp[SASS_SLOTS][CLOCK_BANKS], number[SASS_SLOTS][CLOCK_BANKS];  // the cache; warp -1: empty
 } ClockBanks;
 
@@ -23,8 +33,14 @@ void clock_banks_begin(ClockBanks *banks);
 void clock_banks_needs(const ClockBanks *banks, int warp, const SassInst *inst,
                        int need[CLOCK_BANKS]);
 // Takes the ports within `window` clocks, or longer where an operand count asks for it, and fills
-// the cache; false, and nothing is taken, where they are not free.
+// the cache; false, and nothing is taken, where they are not free. Products may be behind by as
+// many clocks.
 bool clock_banks_give(ClockBanks *banks, int warp, const SassInst *inst, int window);
+// Registers that an access reads of each bank: its address, of global memory in two, the data of a
+// store, and of LDGSTS the address that it copies to.
+void clock_banks_access(const SassInst *inst, int need[CLOCK_BANKS]);
+// Takes the first free clocks of the ports for it, as if so many clocks ago.
+void clock_banks_read(ClockBanks *banks, const int need[CLOCK_BANKS], int64_t ago);
 // So many clocks go by.
 void clock_banks_tick(ClockBanks *banks, int64_t clocks);
 // Fills the cache without a port; an instruction that waits for none, such as a load.

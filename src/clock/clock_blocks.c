@@ -1,9 +1,10 @@
 // The blocks of one SM, one after the other, played to their end.
 //
 // Three generations of many blocks are played; those behind take as long as blocks took in the mean
-// while every slot was taken, from the first end to the end that leaves a slot empty. Worked
-// example, two slots and six blocks, which end at 60, 100, 160, 200, 260 and 290: four ends after
-// the first take 200, a block 50. (The second end is no beginning: the third block is half done.)
+// while every slot was taken, from the first end to the end that leaves a slot empty. As many
+// blocks were done in it as its instructions are. Worked example, two slots and six blocks of 100
+// instructions, which end at 60, 100, 160, 200, 260 and 290: from 60 to 260 there are 390, which
+// are 3.9 blocks, so that a block takes 51.
 //
 // The last blocks. When all blocks that every SM is sure of have begun, the ones that are left go
 // to whoever has a place free first. All SMs do what the played one does, some sooner: the times of
@@ -35,6 +36,7 @@ typedef struct Ends {
 typedef struct Played {
   int blocks, behind;       // that are played; that are left out
   double first, full, end;  // when the first ended, the last with all slots taken, and the last
+  double in_the_middle;     // instructions that were issued from `first` to `full`
   Ends ends;                // since all that are sure have begun
 } Played;
 
@@ -116,8 +118,14 @@ static bool play(Engine *e, Played *played) {
   while (e->ended < played->blocks && e->now < CLOCKS_MAX && !(enough && *enough)) {
     fill_slots(e, played);
     const bool any = engine_clock(e);
-    if (!(played->first > 0) && e->ended >= 1) played->first = time_of(e);
-    if (!(played->full > 0) && e->ended > played->blocks - e->slots) played->full = time_of(e);
+    if (!(played->first > 0) && e->ended >= 1) {
+      played->first = time_of(e);
+      played->in_the_middle = -e->issued;
+    }
+    if (!(played->full > 0) && e->ended > played->blocks - e->slots) {
+      played->full = time_of(e);
+      played->in_the_middle += e->issued;
+    }
     const bool is_middle = played->first > 0 && !(played->full > 0);
     engine_weigh(e, is_middle ? weight_in_the_middle(e, played) : 1);
     if (any || e->ended >= played->blocks) continue;
@@ -159,6 +167,13 @@ void clock_kernel_blocks(ClockKernel *kernel, int known) {
   kernel->blocks = kernel->sure + kernel->resident;
 }
 
+// Turns that are left out are added when their block ends, so that there the ends tell.
+static double done_in_the_middle(const Engine *e, const Played *played) {
+  const bool tells = e->in->cut_loop < 0 && played->in_the_middle > 0;
+  if (!tells) return played->blocks - e->slots;
+  return played->in_the_middle / e->issued * played->blocks;
+}
+
 ClockStay clock_play_kernel(Arena *arena, const ClockKernel *in) {
   ClockStay out = {.gave_up = true};
   if (in->warps < 1 || in->warps > CLOCK_WARPS_MAX || in->blocks < 1 || in->resident < 1)
@@ -166,8 +181,9 @@ ClockStay clock_play_kernel(Arena *arena, const ClockKernel *in) {
   Engine *e = engine_new(arena, in);
   Played played = begin(e);
   if (!play(e, &played)) return out;
-  const int later = played.blocks - e->slots;
-  const double each = later > 0 ? (played.full - played.first) / later : played.end / played.blocks;
+  const double each = played.blocks > e->slots
+                          ? (played.full - played.first) / done_in_the_middle(e, &played)
+                          : played.end / played.blocks;
   const double clocks = played.end + played.behind * each;
   out.gave_up = false;
   out.blocks = e->begun + played.behind;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/whole.h"
+#include "sass/sass_access.h"
 
 enum { WARPGROUP = 0x1c5, WAITS_AT = 80 };
 
@@ -36,10 +37,24 @@ static bool queue_is_full(const Engine *e, const EngineScheduler *s) {
   return s->n_queued + wait_for_unit(e, s) >= e->machine->queue;
 }
 
+// An access that has left the queue reads a register every other clock, and a product that reads
+// its own is held up from the first to the last of these clocks. (lab/clock/ports.cu on an H200: by
+// an LDS for 1.0 to 1.2 clocks, by an STS for 2 to 3.2, by an STS.128 for 7 to 12.)
+static void read_registers(EngineScheduler *s, const SassInst *inst, int64_t now, int64_t ago) {
+  int need[CLOCK_BANKS], all = 0;
+  clock_banks_access(inst, need);
+  clock_banks_read(&s->banks, need, ago);
+  for (int bank = 0; bank < CLOCK_BANKS; bank++) all += need[bank];
+  if (s->pipe_free[SASS_PIPE_TENSOR] > now) s->pipe_free[SASS_PIPE_TENSOR] += 2 * all - 1;
+}
+
 // Instructions leave in their order.
 static void empty_queue(const Engine *e, EngineScheduler *s) {
   while (s->n_queued && s->leaves[s->oldest] <= e->now) {
-    s->n_far -= s->is_far[s->oldest];
+    const SassInst *inst = &e->in->code->inst[s->queued[s->oldest]];
+    const int64_t ago = max64(0, e->now - s->leaves[s->oldest] - 1);
+    if (!e->in->banks_are_free) read_registers(s, inst, e->now, ago);
+    s->n_far -= inst->opcode->pipe == SASS_PIPE_FAR;
     s->oldest = (s->oldest + 1) % CLOCK_QUEUE_MAX;
     s->n_queued--;
   }
@@ -108,7 +123,7 @@ static ClockCause cause_of_queue(const EngineScheduler *s, const SassInst *inst)
 // Whether so much waits to be written that no store is taken any more.
 static bool stores_are_full(const Engine *e, const SassInst *inst) {
   return inst->opcode->kind == SASS_KIND_STORE && inst->opcode->pipe == SASS_PIPE_FAR &&
-         !engine_is_local(inst) && e->store_free > (double)e->now + e->machine->store_queue_clocks;
+         !sass_is_local(inst) && e->store_free > (double)e->now + e->machine->store_queue_clocks;
 }
 
 // FFMA goes to the half of the FMA pipe that is free; IMAD has one of them alone, which it waits
@@ -191,16 +206,32 @@ static Hold hold(const Engine *e, const EngineScheduler *s, int warp) {
 
 // ---- going on -----------------------------------------------------------------------------------
 
+static void add_round(ClockRounds *to, double clocks) {
+  to->turns++;
+  to->clocks += clocks;
+}
+
+// A block that comes into the loop that is cut, or that is out of it: by so many of its warps.
+static void count_inside(Engine *e, EngineBlock *block, int by) {
+  const bool was = block->inside > 0;
+  block->inside += by;
+  const bool is = block->inside > 0;
+  e->outside += was - is;
+  if (is && !was && e->outside == 0) e->calm_since = e->now;
+}
+
 static void note_round(Engine *e, int warp, int loop) {
   EngineWarp *w = &e->warp[warp];
   EngineBlock *block = &e->block[warp / e->in->warps];
+  const bool is_cut = loop == e->in->cut_loop;
   if (w->round[loop]) {
     const double clocks = (double)(e->now - w->round[loop]);
-    e->rounds[loop].turns++;
-    e->rounds[loop].clocks += clocks;
-    block->rounds += loop == e->in->cut_loop;
-    block->round_clocks += loop == e->in->cut_loop ? clocks : 0;
-  }
+    add_round(&e->rounds[loop], clocks);
+    if (is_cut) add_round(&block->rounds, clocks);
+    if (is_cut && e->outside == 0 && w->round[loop] >= e->calm_since)
+      add_round(&block->calm, clocks);
+  } else if (is_cut)
+    count_inside(e, block, 1);
   w->round[loop] = e->now;
   w->turns += loop == 0;
   e->changes += loop == 0 && e->slowest >= 0;  // it may have run away
@@ -221,13 +252,17 @@ static void end_warp(Engine *e, int warp) {
   e->changes++;
   if (--block->n_live > 0) return;
   block->lives = false;
-  if (block->rounds > 0)
-    e->more[warp / e->in->warps] += e->in->cut_turns * block->round_clocks / block->rounds;
+  e->outside -= block->inside == 0;
+  const ClockRounds *from = block->calm.turns > 0 ? &block->calm : &block->rounds;
+  if (from->turns > 0)
+    e->more[warp / e->in->warps] += e->in->cut_turns * from->clocks / (double)from->turns;
   e->ended++;
 }
 
 // The next round does not belong to this stay.
 static void leave_loop(Engine *e, int warp, int loop) {
+  if (loop == e->in->cut_loop && e->warp[warp].round[loop])
+    count_inside(e, &e->block[warp / e->in->warps], -1);
   e->warp[warp].round[loop] = 0;
   if (e->watch) engine_watch_leave(e, warp, loop);
 }
@@ -275,6 +310,7 @@ static void issue(Engine *e, EngineScheduler *s, int warp) {
   EngineWarp *w = &e->warp[warp];
   const SassInst *inst = inst_of(e, warp);
   w->ready = e->now + max_int(inst->stall, 1);
+  e->issued++;
   engine_carry_out(e, s, warp);
   const SassPipe pipe = pipe_of(e, s, inst);
   s->pipe_free[pipe] = e->now + busy_clocks(e, inst);
@@ -460,6 +496,7 @@ void engine_begin_block(Engine *e, int slot, int kind) {
     block->n_live++;
   }
   e->begun++;
+  e->outside++;
   e->changes++;
 }
 

@@ -65,9 +65,11 @@ typedef struct EngineMbarrier {
 
 typedef struct EngineBlock {
   bool lives;
-  bool in_step;                 // with blocks of other SMs, which ask for the same
-  int n_live;                   // warps
-  double round_clocks, rounds;  // of its warps, round the loop that is cut
+  bool in_step;  // with blocks of other SMs, which ask for the same
+  int n_live;    // warps
+  // Turns of its warps round the loop that is cut: all, and those while every block was in it.
+  ClockRounds rounds, calm;
+  int inside;  // warps in that loop
   int arrived[ENGINE_BARRIERS];
   EngineMbarrier mbarrier[ENGINE_MBARRIERS];
 } EngineBlock;
@@ -93,7 +95,7 @@ typedef struct EngineScheduler {
   int64_t pipe_free[SASS_PIPE_COUNT];
   int pipe_user[SASS_PIPE_COUNT];   // the instruction that keeps it busy; -1: none
   int64_t leaves[CLOCK_QUEUE_MAX];  // when the instructions in its queue leave it, a ring
-  bool is_far[CLOCK_QUEUE_MAX];     // whether they go to L1
+  int queued[CLOCK_QUEUE_MAX];      // which they are
   int oldest, n_queued, n_far;
   int64_t queue_free;     // the first clock at which another may leave
   double unit_free;       // when MUFU and what else goes to the XU has been taken by it
@@ -138,6 +140,7 @@ typedef struct Engine {
   EngineScheduler scheduler[CLOCK_SCHEDULERS_MAX];
   double barrier_free;  // when the unit of barriers has counted all that arrived
   double shared_free;   // when the shared pipe is free
+  double lookups_free;  // when L1 has looked up what copies of 16 bytes ask for
   double far_free;      // when L2 has given what it was asked for
   double store_free;    // when L2 has taken what it was given
   double dram_free;     // when DRAM has given what it was asked for
@@ -158,6 +161,9 @@ typedef struct Engine {
   double *lost;       // [instruction][cause]: shares of clocks in which a scheduler issued nothing
   int *blame;         // [instruction][cause]: the instruction that was waited for, the last time
   double more[CLOCK_WARPS_MAX];  // of each slot: clocks of turns that were left out
+  double issued;                 // instructions
+  int outside;                   // blocks that live and are not in the loop that is cut
+  int64_t calm_since;            // the clock from which on none was
   double far_loads;              // so far that found nothing in L2
   EngineFetch *fetch;            // [slot][instruction]
   int *came;                     // [warp][instruction]: times that it went to L2
@@ -205,7 +211,6 @@ void engine_carry_out(Engine *e, EngineScheduler *s, int warp);
 static inline bool engine_is_queued(const SassInst *inst) {
   return inst->opcode->pipe == SASS_PIPE_SHARED || inst->opcode->pipe == SASS_PIPE_FAR;
 }
-bool engine_is_local(const SassInst *inst);  // of spilled values
 int engine_pipe_clocks(const ClockMachine *machine, const SassInst *inst);
 
 // ---- clock_tensor.c

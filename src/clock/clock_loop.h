@@ -57,6 +57,7 @@ typedef struct ClockMachine {
   int schedulers;
   int pipe_clocks[SASS_PIPE_COUNT];  // that a warp's instruction keeps the pipe of its scheduler
   int tensor_half_clocks;            // the same, of an mma.sync of half the depth
+  int tensor_double_clocks;          // the same, of one of f64
   double f16_sums_share;             // of those clocks, that a product with f16 sums needs
   int branch_clocks;                 // from a branch that is taken, beyond its stall
   int read_window;                   // clocks in which the banks may give an instruction's operands

@@ -29,6 +29,7 @@ static const Fact facts[] = {
     PIPE("xu_clocks", XU),
     PIPE("tensor_clocks", TENSOR),
     WHOLE(tensor_half_clocks, 1, 256),
+    WHOLE(tensor_double_clocks, 1, 256),
     WHOLE(branch_clocks, 0, 64),
     WHOLE(read_window, 1, 8),
     WHOLE(queue, 1, CLOCK_QUEUE_MAX),

@@ -2,30 +2,20 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/str.h"
 #include "base/whole.h"
 #include "clock/clock_engine.h"
+#include "sass/sass_access.h"
+#include "sass/sass_product.h"
 
-// The upper word of HMMA, read off nvdisasm (CUDA 13.0): 16-bit operands are 16 deep where DEEP is
-// set; of TF32 it is 4 deep, not 8, where SHALLOW is. So HMMA.1688.F32 and HMMA.1684.F32.TF32 are
-// the half ones.
-enum { HMMA = 0x03c, DEEP = 1 << 11, F32_SUMS = 1 << 12, SHALLOW = 1 << 14, TF32 = 1 << 19 };
-
-static bool is_half_deep(const SassInst *inst) {
-  if (inst->opcode->bits != HMMA) return false;
-  return inst->high & TF32 ? (inst->high & SHALLOW) != 0 : !(inst->high & DEEP);
-}
-
-static bool has_f16_sums(const SassInst *inst) {
-  return inst->opcode->bits == HMMA && !(inst->high & (F32_SUMS | TF32));
-}
+enum { DMMA = 0x03f };
 
 // The XU has a queue in front of it, so that an instruction for it keeps nothing busy.
 int engine_pipe_clocks(const ClockMachine *machine, const SassInst *inst) {
   if (inst->opcode->pipe == SASS_PIPE_XU) return 1;
-  const int clocks =
-      is_half_deep(inst) ? machine->tensor_half_clocks : machine->pipe_clocks[inst->opcode->pipe];
-  return has_f16_sums(inst) ? max_int(1, (int)(clocks * machine->f16_sums_share)) : clocks;
+  const int clocks = sass_is_half_deep(inst)      ? machine->tensor_half_clocks
+                     : inst->opcode->bits == DMMA ? machine->tensor_double_clocks
+                                                  : machine->pipe_clocks[inst->opcode->pipe];
+  return sass_has_f16_sums(inst) ? max_int(1, (int)(clocks * machine->f16_sums_share)) : clocks;
 }
 
 static double latency(const Engine *e, double clocks) { return e->in->loads_are_near ? 1 : clocks; }
@@ -260,10 +250,6 @@ static void copy_box(Engine *e, int warp, int pc, const SassEvent *event) {
 
 // ---- the queue of shared and global memory ------------------------------------------------------
 
-bool engine_is_local(const SassInst *inst) {
-  return str_equal(inst->opcode->name, "LDL") || str_equal(inst->opcode->name, "STL");
-}
-
 static bool is_store(const SassInst *inst) { return inst->opcode->kind == SASS_KIND_STORE; }
 
 static bool is_load(const SassInst *inst) {
@@ -307,7 +293,7 @@ static void note_asked(Engine *e, int warp, int pc, double back) {
 // A load goes to L1, and to L2 where that has not what it asks for.
 static double load_far(Engine *e, int warp, int pc, double leaves) {
   const ClockMachine *m = e->machine;
-  const bool local = engine_is_local(&e->in->code->inst[pc]);
+  const bool local = sass_is_local(&e->in->code->inst[pc]);
   const double near = leaves + latency(e, local ? m->local_clocks : m->near_clocks);
   double back = 0;
   if (!goes_far(e, pc)) return near;
@@ -321,17 +307,20 @@ static double load_far(Engine *e, int warp, int pc, double leaves) {
 }
 
 // Clocks that an instruction keeps the way between its scheduler and the shared pipe busy: half a
-// wavefront goes there in one. Stores bring their data along.
+// wavefront goes there in one, or a register of a lane. Stores bring their data along, LDGSTS two
+// addresses. (lab/clock/ports.cu: STS.128 every 10 clocks, LDGSTS every 6.)
 static int port_clocks(const Engine *e, int pc, double wavefronts) {
   const SassInst *inst = &e->in->code->inst[pc];
-  const double data = is_store(inst) ? 1 + inst->bytes / 4.0 : wavefronts;
-  return (int)(e->machine->queue_clocks * fmax(1, data));
+  const double registers = is_store(inst)                         ? 1 + inst->bytes / 4.0
+                           : inst->opcode->kind == SASS_KIND_COPY ? 3
+                                                                  : wavefronts;
+  return (int)(e->machine->queue_clocks * fmax(1, registers));
 }
 
-static void enter_queue(EngineScheduler *s, double leaves, bool far) {
+static void enter_queue(EngineScheduler *s, double leaves, int pc, bool far) {
   const int at = (s->oldest + s->n_queued) % CLOCK_QUEUE_MAX;
   s->leaves[at] = (int64_t)leaves;
-  s->is_far[at] = far;
+  s->queued[at] = pc;
   if (s->n_queued == CLOCK_QUEUE_MAX) return;
   s->n_queued++;
   s->n_far += far;
@@ -345,23 +334,43 @@ static double wait_for_stores(const Engine *e, double leaves) {
   return fmax(leaves, e->store_free - e->machine->store_queue_clocks);
 }
 
-// When the result of an instruction that goes through the queue is there: shared memory takes a
-// clock for each wavefront, L1 one for each line, L2 a fixed number of bytes a clock, and all
-// answer in order. The shared pipe is never idle while a scheduler has something for it.
-static double queue_up(Engine *e, EngineScheduler *s, int warp) {
+// Copies of 16 bytes are written past the shared pipe, and L1 looks up one of their lines a clock.
+// (lab/clock/copies.cu: beside LDSM that keep the pipe busy, eight copies cost 0.5 clocks, whatever
+// banks they go to; sixteen whose rows have 32 bytes take 14 clocks each.)
+static bool is_past_pipe(const SassInst *inst) {
+  return inst->opcode->kind == SASS_KIND_COPY && inst->bytes >= 16;
+}
+
+// The clock at which an instruction leaves the queue; the shared pipe is busy with it from then on.
+static double leave_queue(Engine *e, EngineScheduler *s, const SassInst *inst, double wavefronts) {
+  double leaves = (double)max64(e->now, s->queue_free);
+  if (e->shared_free < (double)e->now) e->shared_free = (double)e->now;
+  if (e->shared_free > leaves) leaves = e->shared_free;
+  if (is_store(inst) && sass_is_local(inst)) e->shared_free = leaves = wait_for_stores(e, leaves);
+  if (!is_past_pipe(inst)) {
+    e->shared_free += wavefronts;
+    return leaves;
+  }
+  leaves = fmax(leaves, e->lookups_free);
+  e->lookups_free = leaves + wavefronts;
+  return leaves;
+}
+
+// When the result of an instruction that goes through the queue is there, and in `read` when its
+// registers have been read: shared memory takes a clock for each wavefront, L1 one for each line,
+// L2 a fixed number of bytes a clock, and all answer in order. The shared pipe is never idle while
+// a scheduler has something for it.
+static double queue_up(Engine *e, EngineScheduler *s, int warp, double *read) {
   const ClockMachine *m = e->machine;
   const int pc = e->warp[warp].pc;
   const SassInst *inst = &e->in->code->inst[pc];
   const bool far = inst->opcode->pipe == SASS_PIPE_FAR;
   const double wavefronts = far ? e->in->lines[pc] : e->in->wavefronts[pc];
-  double leaves = (double)max64(e->now, s->queue_free);
-  if (e->shared_free < (double)e->now) e->shared_free = (double)e->now;
-  if (e->shared_free > leaves) leaves = e->shared_free;
-  if (is_store(inst) && engine_is_local(inst)) e->shared_free = leaves = wait_for_stores(e, leaves);
+  const double leaves = leave_queue(e, s, inst, wavefronts);
   const int port = port_clocks(e, pc, wavefronts);
   s->queue_free = (int64_t)leaves + port;
-  enter_queue(s, leaves, far);
-  e->shared_free += wavefronts;
+  enter_queue(s, leaves, pc, far);
+  *read = leaves + m->source_clocks + (is_store(inst) ? port - m->queue_clocks : 0);
   if (!far) return leaves + port - m->queue_clocks + latency(e, m->shared_clocks);
   if (is_load(inst)) return load_far(e, warp, pc, leaves);
   if (e->store_free < leaves) e->store_free = leaves;
@@ -422,13 +431,14 @@ void engine_carry_out(Engine *e, EngineScheduler *s, int warp) {
   const bool queued = engine_is_queued(inst) && kind != SASS_KIND_MBARRIER,
              copies = kind == SASS_KIND_COPY && inst->opcode->pipe == SASS_PIPE_FAR,
              asks = kind == SASS_KIND_MBARRIER && inst->form == 2;
-  double back = (double)e->now + e->machine->unit_clocks;
+  double back = (double)e->now + e->machine->unit_clocks,
+         read = (double)e->now + e->machine->source_clocks;
   if (inst->opcode->pipe == SASS_PIPE_XU) {
     const double taken = fmax((double)e->now, s->unit_free);
     s->unit_free = taken + engine_unit_clocks(e, s);
     back = taken + e->machine->unit_clocks;
   }
-  if (queued) back = queue_up(e, s, warp);
+  if (queued) back = queue_up(e, s, warp, &read);
   if (copies) {
     e->shared_free += e->in->wavefronts[w->pc] * e->machine->copy_clocks;
     if (back > w->copied) w->copied = back;
@@ -437,8 +447,7 @@ void engine_carry_out(Engine *e, EngineScheduler *s, int warp) {
   if (!asks)
     engine_open(e, warp, inst->writes_scoreboard, back,
                 kind == SASS_KIND_COMMIT ? CLOCK_LONG_SCOREBOARD : reason_of(inst));
-  engine_open(e, warp, inst->reads_scoreboard, (double)e->now + e->machine->source_clocks,
-              reason_of(inst));
+  engine_open(e, warp, inst->reads_scoreboard, read, reason_of(inst));
   if (inst->opcode->pipe == SASS_PIPE_GROUP) engine_multiply_group(e, s, warp, inst);
   engine_take_ports(e, s, inst);
   if (kind == SASS_KIND_BARRIER || kind == SASS_KIND_MBARRIER ||

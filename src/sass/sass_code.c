@@ -12,7 +12,7 @@
 #include "base/str.h"
 
 enum { RZ = 255, DISTANCE_BITS = 48 };
-enum { A = 1, B = 2, C = 4 };
+enum { A = 1, B = 2, C = 4, ADDEND = 8 };
 
 static const SassOpcode opcodes[] = {
 #define OPCODE(bits, name, pipe, kind, slots) \
@@ -63,6 +63,8 @@ static void read_operands(SassInst *inst, Words words) {
     const bool is_one = inst->opcode->slots >> slot & 1 && place[slot] >= 0;
     inst->read[slot] = is_one ? register_at(words, place[slot]) : SASS_NO_REGISTER;
   }
+  if (inst->opcode->slots & ADDEND && inst->form == REGISTERS)
+    inst->read[SASS_SLOTS - 1] = register_at(words, place[1]);
 }
 
 static void read_control(SassInst *inst, Words words) {

@@ -63,7 +63,7 @@ typedef struct SassOpcode {
   const char *name;  // as nvdisasm prints it, without modifiers
   SassPipe pipe;
   SassKind kind;
-  unsigned slots;  // which operands may be registers: bit 0 for A, 1 for B, 2 for C
+  unsigned slots;  // which operands may be registers: bits of sass_opcode.def
 } SassOpcode;
 
 typedef struct SassInst {

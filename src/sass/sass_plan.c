@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "sass/sass_access.h"
 #include "sass/sass_loops.h"
 
 // Registers, uniform registers, predicates of both kinds, and whether spilled values are among
@@ -186,11 +187,6 @@ typedef struct Reading {
   const Needs *begins;  // of each instruction that a loop begins with: what its addresses hang on
   const int *last;      // of the outermost loop around each instruction: where it ends; -1: in none
 } Reading;
-
-bool sass_accesses(const SassInst *inst) {
-  const SassPipe pipe = inst->opcode->pipe;
-  return inst->bytes > 0 && (pipe == SASS_PIPE_SHARED || pipe == SASS_PIPE_FAR);
-}
 
 static void need_address(Needs *needs, const SassInst *inst) {
   const uint32_t number = sass_field(inst, 24, 8);

@@ -11,6 +11,4 @@ typedef struct SassPlan {
   const int *next;
 } SassPlan;
 
-// Whether it moves bytes of shared or global memory, at addresses that a listener is told.
-bool sass_accesses(const SassInst *inst);
 const SassPlan *sass_plan(Arena *arena, const SassCode *code);

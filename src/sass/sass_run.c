@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "sass/sass_access.h"
 #include "sass/sass_eval.h"
 #include "sass/sass_plan.h"
 

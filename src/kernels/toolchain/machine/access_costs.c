@@ -7,10 +7,10 @@
 #include "banks/engine/bank.h"
 #include "banks/engine/sector.h"
 #include "base/str.h"
+#include "sass/sass_access.h"
 
 // PAIR: L2 fetches two sectors from DRAM where one is asked for.
 enum { SEEN_PIECES = 1 << 18, LINE = 128, SECTOR = 32, PAIR = 64 };
-static const double COPIED_LINE = 0.25;  // clocks: four lines a clock (traffic.c)
 
 static bool is_fetch(const SassInst *inst) {
   return inst->opcode->kind == SASS_KIND_LOAD || inst->opcode->kind == SASS_KIND_COPY;
@@ -45,10 +45,6 @@ static int list_pieces(const int64_t address[SASS_LANES], int bytes, int size,
     }
   }
   return n;
-}
-
-bool access_is_local(const SassInst *inst) {
-  return str_equal(inst->opcode->name, "LDL") || str_equal(inst->opcode->name, "STL");
 }
 
 // Whether the piece is asked for the first time: by the block, or by this warp.
@@ -102,24 +98,20 @@ static double wavefronts_of_copy(const SassInst *inst, const int64_t address[SAS
   return banks_count_copy(op, shared, address).wavefronts;
 }
 
-static bool is_past_pipe(const SassInst *inst) {
-  return inst->opcode->kind == SASS_KIND_COPY && inst->bytes >= 16;
-}
-
 // Clocks of L1: of a load those that were measured, by banks as of shared memory and four lines a
 // clock; of others one for each line.
 static double l1_clocks(const SassInst *inst, const int64_t address[SASS_LANES]) {
   int64_t seen[SASS_LANES * 2];
   const BankOp *op = inst->opcode->kind == SASS_KIND_LOAD ? sectors_load(inst->bytes) : NULL;
   if (op) return sectors_count(op, address).wavefronts;
-  return list_pieces(address, inst->bytes, LINE, seen) * (is_past_pipe(inst) ? COPIED_LINE : 1);
+  return list_pieces(address, inst->bytes, LINE, seen);
 }
 
 void access_costs_note(void *context, int warp, int at, const int64_t address[SASS_LANES],
                        const int64_t *shared) {
   AccessCosts *costs = context;
   const SassInst *inst = &costs->code->inst[at];
-  if (access_is_local(inst)) return;
+  if (sass_is_local(inst)) return;
   costs->n[at]++;
   if (inst->opcode->pipe == SASS_PIPE_FAR) {
     costs->lines[at] += l1_clocks(inst, address);
@@ -143,7 +135,7 @@ static bool is_spilled_load(const SassInst *inst) { return str_equal(inst->opcod
 // Bytes that L2 writes for each byte that is spilled. (Of three kernels of h200_cycles.jsonl,
 // stores of sums set aside, the profiler counts 1.50, 1.50 and 1.61.)
 static double written_for(const SassInst *inst) {
-  return access_is_local(inst) && !is_spilled_load(inst) ? 1.5 : 1;
+  return sass_is_local(inst) && !is_spilled_load(inst) ? 1.5 : 1;
 }
 
 // Accesses without a known address have the wavefronts, or lines, that their bytes need.

@@ -36,6 +36,5 @@ SassAccess access_costs_note;  // context: the AccessCosts
 // An access of which no address was told has the wavefronts, or lines, that its bytes need.
 void access_costs_finish(AccessCosts *costs);
 
-// A copy of a box by TMA; an access to a thread's stack.
+// A copy of a box by TMA.
 bool access_is_box(const SassInst *inst);
-bool access_is_local(const SassInst *inst);

@@ -3,6 +3,7 @@
 
 #include "base/whole.h"
 #include "kernels/toolchain/machine/access_costs.h"
+#include "sass/sass_access.h"
 
 enum { MBARRIERS_MAX = 64 };
 
@@ -22,7 +23,7 @@ static int circling_bytes(const KernelPlay *play, int stack_bytes) {
   int bytes = 0;
   for (int i = 0; i < play->code.n; i++) {
     const SassInst *inst = &play->code.inst[i];
-    if (!access_is_local(inst) || !is_in_loop(play, i)) continue;
+    if (!sass_is_local(inst) || !is_in_loop(play, i)) continue;
     for (int word = 0; word < inst->bytes / 4; word++) {
       bool *place = &seen[((inst->low >> OFFSET_AT) / 4 + (uint64_t)word) % PLACES];
       bytes += *place ? 0 : 4;

@@ -1,0 +1,8 @@
+// Instructions of machine code that move bytes of memory.
+#pragma once
+#include "sass/sass_code.h"
+
+// Whether it moves bytes of shared, global or local memory.
+bool sass_accesses(const SassInst *inst);
+// Whether it goes to the stack of its thread, where spilled values are: LDL and STL.
+bool sass_is_local(const SassInst *inst);

@@ -8,7 +8,7 @@
 //   refused      the instruction has a form that is not known
 //   elsewhere    another instruction is named, or none
 //
-// tests/golden/told/faults.txt holds what is said of the first faults of each kernel.
+// tests/golden/told/faults.txt holds what is said of the first faults of each kernel, and the ways.
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@
 
 Suite *suite_machine_faults(void);
 
-enum { KERNELS = 10, SAMPLED = 6, WHOLE = 110, TOLD = 3 };
+enum { KERNELS = 10, SAMPLED = 6, WHOLE = 110, TOLD = 6 };
 // Lane instructions that the proof of a fault may take.
 enum { TRIAL_LANES = 40000000, TRIAL_LANES_SAMPLED = 3000000 };
 
@@ -319,6 +319,19 @@ static const char *fault_text(Arena *a, const Kernel *k, const Fault *f, const M
                       v == ELSEWHERE ? k->listing[found->pc].text : "");
 }
 
+// The way back itself, and what the proof says.
+static const char *way_text(Arena *a, const McFault *found, const McRepair *repair) {
+  Str out = str_new(a);
+  str_printf(&out, "     PTX stores at %d, thread %d of block %d %d %d, %d steps to %08x; way",
+             found->ptx_store_pc, found->thread, found->block[0], found->block[1], found->block[2],
+             found->steps, found->value);
+  for (int i = 0; i < found->n_way; i++) str_printf(&out, " %x", found->way[i] * 16);
+  str_add(&out, "; beside");
+  for (int i = 0; i < found->n_beside; i++) str_printf(&out, " %x", found->beside[i] * 16);
+  str_printf(&out, "\n     %s\n", repair->found ? mc_repair_text(a, repair) : "");
+  return out.text;
+}
+
 static void tell(const char *text) {
   FILE *out = teller();
   if (!out) return;
@@ -346,7 +359,10 @@ static void plant_in(int index, int n, int counts[VERDICTS], Str *told) {
       const Verdict v = judge(a, &f, lanes, &found, &repair);
       const char *text = fault_text(a, &k, &f, &found, &repair, v);
       counts[v]++;
-      if (i++ < TOLD && !getenv("GEMMVIEW_SEED")) str_add(told, text);
+      if (i++ < TOLD && !getenv("GEMMVIEW_SEED")) {
+        str_add(told, text);
+        str_add(told, way_text(a, &found, &repair));
+      }
       tell(text);
     }
     arena_free(a);

@@ -18,6 +18,7 @@
 #include "model/readings/place/grid.h"
 #include "model/readings/place/tile_map.h"
 #include "model/readings/place/trace.h"
+#include "model/schedules/reduce.h"
 #include "property.h"
 
 Suite *suite_told_models(void);
@@ -131,17 +132,23 @@ static void tell_way(Str *out, const Trace *t) {
 static void tell_ways(Str *out, const Model *model, uint64_t *seed) {
   const Grid *grid = grid_build(property_arena, model);
   const Problem *p = &model->program->problem;
+  const bool attention = model->program->n_products > 1;
   for (int n = 0; n < ELEMENTS; n++) {
     TraceAt at = {0};
     at.i = random_between(seed, 0, p->m - 1);
     at.j = random_between(seed, 0, p->n - 1);
     at.k = random_between(seed, 0, p->k - 1);
-    const int64_t split = min64(at.k / grid->k_part, grid->splits - 1),
-                  cta = grid_owner(grid, at.i / grid->tile_m, at.j / grid->tile_n, split);
+    const int64_t split = attention ? 0 : min64(at.k / grid->k_part, grid->splits - 1),
+                  col = attention ? 0 : at.j / grid->tile_n,
+                  cta = grid_owner(grid, at.i / grid->tile_m, col, split);
     if (cta < 0) continue;
-    Trace way[ATOM_OPERANDS];
-    trace_product(property_arena, model->program, cta, at, way);
-    for (int i = 0; i < ATOM_OPERANDS; i++) tell_way(out, &way[i]);
+    for (int product = 0; product <= attention; product++) {
+      Trace way[ATOM_OPERANDS];
+      // The second product has the key, a column of the first, for its depth.
+      const TraceAt of = product ? (TraceAt){at.i, at.k, at.j, product} : at;
+      trace_product(property_arena, model->program, cta, of, way);
+      for (int i = 0; i < ATOM_OPERANDS; i++) tell_way(out, &way[i]);
+    }
   }
 }
 
@@ -159,7 +166,20 @@ static void tell_model(Str *out, const Model *model, uint64_t *seed) {
   for (int i = 0; i < model->global.n; i++) tell_global(out, &model->global.site[i]);
   tell_terms(out, model);
   for (int i = 0; i < program->n_products; i++) tell_tile(out, program, i);
-  if (program->n_products == 1) tell_ways(out, model, seed);
+  tell_ways(out, model, seed);
+}
+
+// The rung with two tiles in each direction, whose blocks are all mapped.
+static const Model *small_of(const Schedule *rung) {
+  Schedule schedule = property_of_two_heads(rung);
+  const int64_t *v = schedule.value;
+  const int64_t m = 2 * max64(schedule_tile(&schedule, KNOB_M) * v[KNOB_CLUSTER_M], 16),
+                n = 2 * max64(schedule_tile(&schedule, KNOB_N) * v[KNOB_CLUSTER_N], 16),
+                k = max64(schedule_tile(&schedule, schedule_walked(&schedule)) *
+                              (v[KNOB_BUFFER_COUNT] + 2) * max64(v[KNOB_SPLITK], 1),
+                          16);
+  schedule_resize(&schedule, m, n, k);
+  return model_build(property_arena, &property_targets, &schedule);
 }
 
 START_TEST(models_are_read_as_reviewed) {
@@ -178,6 +198,8 @@ START_TEST(models_are_read_as_reviewed) {
     for (int r = 0; r < ladder->n_rungs; r++, arena_reset(property_arena)) {
       Str told = str_new(property_arena);
       tell_model(&told, property_built(&ladder->rung[r].schedule), &seed);
+      const Model *small = small_of(&ladder->rung[r].schedule);
+      if (small->ok) tell_ways(&told, small, &seed);
       str_printf(&out, "%s/%s: %08x\n", ladder->name, ladder->rung[r].name,
                  (unsigned)hash_text(HASH_START, told.text));
     }

@@ -15,6 +15,7 @@
 #include "model/ir/buffer.h"
 #include "model/ir/program.h"
 #include "model/readings/cost/calibration.h"
+#include "model/readings/cost/estimate.h"
 #include "model/readings/place/grid.h"
 #include "model/readings/place/tile_map.h"
 #include "model/readings/place/trace.h"
@@ -84,6 +85,17 @@ static void tell_terms(Str *out, const Model *model) {
     if (terms.term[i] != 0)
       str_printf(out, " %s %.6g", calibration_name((CalibrationFactor)i), terms.term[i]);
   str_add(out, "\n");
+  const Calibration plain = calibration_none();
+  CalibrationLimit limit[CALIBRATION_FACTORS];
+  const Estimate e = estimate_of(NULL, model);
+  char said[ESTIMATE_SAID_BYTES];
+  str_printf(out, "  %.5g ns, estimated %.5g, %.5g to %.5g TFLOP/s, %s;",
+             calibration_ns(&plain, &terms), e.tflops, e.low, e.high,
+             estimate_said(said, &e, false));
+  for (int i = 0, n = calibration_limits(&plain, &terms, limit); i < n; i++)
+    str_printf(out, " %s %.5g", limit[i].title, limit[i].ns);
+  str_printf(out, "; %.5g ns; %s\n", estimate_ns(&e, model),
+             estimate_roofline_reasons(property_arena, model));
 }
 
 // ---- tiles and ways -----------------------------------------------------------------------------

@@ -18,6 +18,8 @@ do not compile are replaced by others. So are those that the compiler proves equ
 and neither sanitizers nor line numbers their object is that of the original. So are those that tools/mutate.equal lists
 with the reason why they compute the same.
 
+-1 becomes 0, not -2: it says that there is none, and nothing asks more than whether a number is below 0.
+
 Numbers of a room that is asked for (ARENA_ARRAY, arena_alloc) are left alone where they would make it larger: nobody can
 tell.
 
@@ -78,7 +80,7 @@ OPENS = set("([{,;=:?<>!&|+-*/%^~") | {"return", "case", "<=", ">=", "==", "!=",
 
 def replacements(text):
     """(begin, end, new) of every token that can be changed, in the order of the text."""
-    before = ";"
+    before = older = ";"
     depth = 0  # of parentheses, inside those that say how much room is asked for
     for found in TOKEN.finditer(text):
         token, kind = found.group(), found.lastgroup
@@ -87,13 +89,15 @@ def replacements(text):
         if depth or (token == "(" and before in ROOMS):
             depth += (token == "(") - (token == ")")
         new = None
-        if kind == "number" and re.fullmatch(r"[0-9]+", token):
+        if token == "1" and before == "-" and older in OPENS:
+            new = "0"
+        elif kind == "number" and re.fullmatch(r"[0-9]+", token):
             new = str(int(token) + 1) if not depth or before in ("-", "/", "%") else None
         elif token in SWAPS and not (token in "*&-+" and before in OPENS) and not is_declaration(text, found, before):
             new = SWAPS[token]
         if new is not None:
             yield found.start(), found.end(), new
-        before = token
+        before, older = token, before
 
 
 def is_declaration(text, found, before):

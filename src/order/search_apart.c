@@ -251,7 +251,7 @@ bool search_is_apart(const Search *search, SearchState *s, int process, SearchAh
       return !uses_own(search, w, process);
     case SEARCH_MEET:
     case SEARCH_PASS:
-      return w->released[e->object] == 0;
+      return w->released[e->object] == 0 && !x->uneven[e->object];
     case SEARCH_TAKE:
       return e->n < 0 || s->registers[rank] - w->taken[rank] >= e->n;
     case SEARCH_EXIT:

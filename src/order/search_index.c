@@ -245,6 +245,19 @@ static void find_meeters(Maker *m) {
   m->x->threads = lists_of(&threads, 1);
 }
 
+static void find_uneven(Maker *m) {
+  const Search *s = m->s;
+  const SearchEvent **first = ARENA_ARRAY(s->arena, const SearchEvent *, s->n_meets + 1);
+  m->x->uneven = ARENA_ARRAY(s->arena, bool, s->n_meets + 1);
+  for (int p = 0; p < s->n_processes; p++)
+    for (int i = 0; i < s->process[p].n_events; i++) {
+      const SearchEvent *e = &s->process[p].event[i];
+      if (e->kind != SEARCH_MEET && e->kind != SEARCH_PASS) continue;
+      if (!first[e->object]) first[e->object] = e;
+      m->x->uneven[e->object] |= e->n != first[e->object]->n;
+    }
+}
+
 // Arrivals at a barrier where nobody waits hold nothing up: they are no events.
 static void forget_unawaited(Maker *m) {
   Search *s = m->s;
@@ -282,6 +295,7 @@ void search_make_index(Search *s) {
   find_users(&m);
   find_followers(&m);
   find_meeters(&m);
+  find_uneven(&m);
   forget_unawaited(&m);
   lay_out(&m);
   const int n = x->base[s->n_processes];

@@ -29,6 +29,7 @@ typedef struct SearchIndex {
   SearchLists followers;  // by event: the processes that have an event which comes after it
   SearchLists meeters;    // by barrier: the processes that meet there
   SearchLists meeting;    // all of those, as list 0
+  bool *uneven;           // by barrier: who comes last decides how many it awaits
   SearchLists threads;    // all that are no agents, as list 0
   bool *alone;            // by mbarrier: one process makes all of its arrivals, one a phase
   size_t state_bytes, bars_at, flags_at, words_at, passed_at;

@@ -1,5 +1,7 @@
 #include "search_told.h"
 
+#include "base/hash.h"
+
 void search_tell_verdict(Str *out, const SearchResult *r) {
   const bool found = r->verdict == SEARCH_FOUND;
   str_printf(out, ": %s%s%s, %lld states", search_verdict_name(r->verdict), found ? ", " : "",
@@ -17,4 +19,12 @@ void search_tell_witness(Str *out, const Search *search, const SearchResult *r, 
     str_printf(out, "    delayed: %s\n",
                search_event_text(search, delayed[i].process, delayed[i].at));
   str_printf(out, "  %s\n  %s\n", r->root, r->cure);
+}
+
+uint64_t search_told_sum(uint64_t sum, const Search *search, const SearchResult *r) {
+  Str out = str_new(search->arena);
+  search_tell_verdict(&out, r);
+  str_printf(&out, " %d %d %d %d\n", r->shortest, r->alike, r->access[0], r->access[1]);
+  if (r->verdict == SEARCH_FOUND) search_tell_witness(&out, search, r, r->n_steps);
+  return hash_text(sum, out.text);
 }

@@ -88,28 +88,27 @@ static bool hold_file(const char *name, Held *held) {
   return true;
 }
 
-static const char *const held_files[] = {
-    "results/h200_hgemm.json", "results/h200_hopper.json",     "results/h200_fp16.json",
-    "results/h200_tf32.json",  "results/h200_tf32_other.json", "results/h200_attention.json"};
+// Files, and how wide a range may be; 0: anything, where nobody knows what the products take.
+static const struct {
+  const char *name;
+  double widest;
+} held_files[] = {{"results/h200_hgemm.json", 0},      {"results/h200_hopper.json", 0},
+                  {"results/h200_fp16.json", 0},       {"results/h200_tf32.json", 1.1501},
+                  {"results/h200_tf32_other.json", 0}, {"results/h200_attention.json", 0}};
 
-// What tensor cores and power leave of the clock: the range is no wider than 15 %, but where nobody
-// knows what the products take.
+// What tensor cores and power leave of the clock.
 START_TEST(ranges_hold_what_was_recorded_under_the_power_cap) {
   Held held = {.said = str_new(property_arena)};
-  for (size_t i = 0; i < sizeof held_files / sizeof *held_files; i++)
-    if (!hold_file(held_files[i], &held)) return;
+  for (size_t i = 0; i < sizeof held_files / sizeof *held_files; i++) {
+    held.widest = 0;
+    if (!hold_file(held_files[i].name, &held)) return;
+    if (held_files[i].widest > 0) ck_assert_double_le(held.widest, held_files[i].widest);
+  }
   ck_assert_int_ge(held.n, 20);
   ck_assert_msg(held.inside >= 0.85 * held.n, "%d of %d inside\n%s", held.inside, held.n,
                 held.said.text);
   ck_assert_msg(held.error / held.n <= 0.08, "mean error %.3f\n%s", held.error / held.n,
                 held.said.text);
-}
-END_TEST
-
-START_TEST(ranges_are_no_wider_than_they_may_be) {
-  Held held = {.said = str_new(property_arena)};
-  if (!hold_file("results/h200_tf32.json", &held)) return;
-  ck_assert_double_le(held.widest, 1.1501);
 }
 END_TEST
 
@@ -215,7 +214,6 @@ Suite *suite_clock_records(void) {
   tcase_set_timeout(tests, 900);
   tcase_add_checked_fixture(tests, property_setup, property_teardown);
   tcase_add_test(tests, ranges_hold_what_was_recorded_under_the_power_cap);
-  tcase_add_test(tests, ranges_are_no_wider_than_they_may_be);
   tcase_add_test(tests, stand_ins_are_off_by_as_much_as_they_say);
   tcase_add_test(tests, borrowed_stand_ins_are_wider);
   tcase_add_test(tests, plain_products_come_out_at_the_boost_clock);

@@ -309,7 +309,7 @@ Suite *suite_open_rungs(void) {
   Suite *suite = suite_create("open_rungs");
   TCase *tcase = tcase_create("rungs");
   tcase_set_timeout(tcase, 120);
-  tcase_add_checked_fixture(tcase, setup, teardown);
+  tcase_add_unchecked_fixture(tcase, setup, teardown);  // once: most turns are not asked
   tcase_add_loop_test(tcase, test_a_rung_opened_is_what_the_model_says, 0, EMIT_CASES_MAX);
   tcase_add_loop_test(tcase, test_a_rung_without_a_fence_is_told, 0, EMIT_CASES_MAX);
   suite_add_tcase(suite, tcase);

@@ -3,6 +3,7 @@
 #include <check.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/random.h"
 #include "golden.h"
 #include "order/search.h"
@@ -255,13 +256,34 @@ static Search *random_one(uint64_t i) {
 }
 
 typedef struct Tally {
+  Arena *kept;
+  Str sums;  // of what is said of every hundred programs
+  uint64_t sum;
   int proved, alike, found, fewer, same, as_short, said, by_fault[SEARCH_FAULTS];
 } Tally;
+
+static Tally tally_new(void) {
+  Arena *kept = arena_new("sums");
+  return (Tally){.kept = kept, .sums = str_new(kept), .sum = HASH_START};
+}
+
+static void tally_check(const Tally *t, const char *name) {
+  golden_check(name, t->sums.text);
+  arena_free(t->kept);
+}
+
+static void sum_told(Tally *t, int i, const Search *s, const SearchResult *r) {
+  t->sum = search_told_sum(t->sum, s, r);
+  if (i % 100 < 99) return;
+  str_printf(&t->sums, "programs %d to %d: %016llx\n", i - 99, i, (unsigned long long)t->sum);
+  t->sum = HASH_START;
+}
 
 // The same program twice: all of its orders, and those that stand for all.
 static void compare(Tally *t, int i, Search *whole, Search *reduced) {
   const SearchResult all = search_run(whole, &(SearchOptions){.all = true});
   const SearchResult some = search_run(reduced, &(SearchOptions){0});
+  sum_told(t, i, reduced, &some);
   if (all.verdict == SEARCH_BOUNDED) return;
   ck_assert_msg(all.verdict == some.verdict, "program %d: %s of all, %s of some (%s, %s)", i,
                 search_verdict_name(all.verdict), search_verdict_name(some.verdict),
@@ -283,7 +305,7 @@ static void compare(Tally *t, int i, Search *whole, Search *reduced) {
 }
 
 START_TEST(agrees_with_brute_force) {
-  Tally t = {0};
+  Tally t = tally_new();
   for (uint64_t i = 0; i < 6000; i++, arena_reset(arena))
     compare(&t, (int)i, random_one(i), random_one(i));
   ck_assert_int_ge(t.proved, 300);
@@ -296,13 +318,14 @@ START_TEST(agrees_with_brute_force) {
                 "of %d witnesses %d are as short as any, %d say so", t.same, t.as_short, t.said);
   for (int f = 1; f < SEARCH_SEEN; f++)
     ck_assert_msg(t.by_fault[f] > 0, "no program with: %s", search_fault_name((SearchFault)f));
+  tally_check(&t, "orders/sums.txt");
 }
 END_TEST
 
 // Bytes may land before they are expected, and be expected behind the last arrival: whether a phase
 // ends then depends on the order.
 START_TEST(counts_of_bytes_agree_with_brute_force) {
-  Tally t = {0};
+  Tally t = tally_new();
   for (uint64_t i = 0; i < 6000; i++, arena_reset(arena)) {
     uint64_t seed = i, again = i;
     compare(&t, (int)i, random_counts(&seed), random_counts(&again));
@@ -312,11 +335,12 @@ START_TEST(counts_of_bytes_agree_with_brute_force) {
   ck_assert_int_ge(t.by_fault[SEARCH_DEADLOCK], 1000);
   ck_assert_msg(t.as_short * 100 >= t.same * 98, "of %d witnesses %d are as short as any", t.same,
                 t.as_short);
+  tally_check(&t, "orders/sums_counts.txt");
 }
 END_TEST
 
 START_TEST(takers_of_registers_agree_with_brute_force) {
-  Tally t = {0};
+  Tally t = tally_new();
   for (uint64_t i = 0; i < 6000; i++, arena_reset(arena)) {
     uint64_t seed = i, again = i;
     compare(&t, (int)i, random_takers(&seed), random_takers(&again));
@@ -326,6 +350,7 @@ START_TEST(takers_of_registers_agree_with_brute_force) {
   ck_assert_int_ge(t.fewer, 3000);
   ck_assert_msg(t.said * 100 >= t.same * 98, "of %d witnesses %d are shown to be the shortest",
                 t.same, t.said);
+  tally_check(&t, "orders/sums_takers.txt");
 }
 END_TEST
 

@@ -5,6 +5,8 @@
 // the lane, P0 holds in odd lanes, P3 where lane & 2. What a body puts into R16 to R19, P1 and P2
 // is told, and what else changes.
 #include <check.h>
+#include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -95,7 +97,83 @@ static void tell(Arena *arena, Str *out, const char *body, const uint64_t operan
 }
 
 START_TEST(instructions_at_their_edges_are_as_reviewed) {
-  edges_check("code_edges.txt", "told/code.txt", tell);
+  edges_check("code_edges.txt", "told/code.txt", EDGE_ROUNDS_MAX, tell);
+}
+END_TEST
+
+// ---- lines that are changed ---------------------------------------------------------------------
+
+static uint64_t sum_step(uint64_t sum, const McStep *step);
+
+// What the first instruction of a body is read as, or why it is not.
+static void tell_read(Str *out, const char *body, const char *label) {
+  Arena *arena = arena_new("a line");
+  size_t n = 0;
+  Diags diags = diags_new(arena);
+  const char *cubin = machine_case_file(arena, "k03", ".cubin", &n);
+  const PtxModule *module = machine_case_read(
+      arena, cubin, n, listing_of(arena, arena_printf(arena, "%s;EXIT;", body)), NULL, &diags);
+  if (!module) {
+    str_printf(out, " %s %04x", label,
+               (unsigned)hash_text(HASH_START, diags_text(arena, &diags)) & 0xffff);
+  } else {
+    const PtxInst *i = &module->code[0];
+    uint64_t sum = hash_text(HASH_START, i->why ? i->why : i->row ? i->row->name : "");
+    sum = hash_bytes(sum, &i->guard, sizeof i->guard);
+    if (i->machine) sum = sum_step(sum, i->machine);
+    if (i->machine) sum = hash_bytes(sum, i->machine->words, sizeof i->machine->words);
+    for (int f = 0; f < module->machine->n_fixed; f++) {
+      const McFixed *fixed = &module->machine->fixed[f];
+      sum = hash_bytes(sum, &fixed->value, sizeof fixed->value);
+    }
+    for (int g = 0; g < i->n_groups; g++) {
+      const int group[] = {i->groups[g].kind, i->groups[g].n, i->groups[g].written};
+      sum = hash_bytes(sum, group, sizeof group);
+    }
+    str_printf(out, " %s%s %04x", i->why ? "!" : "", label, (unsigned)sum & 0xffff);
+  }
+  arena_free(arena);
+}
+
+// A line without each of its marks, and with each number one higher; "!": it is refused.
+static void tell_changed_line(Arena *arena, Str *out, const char *body) {
+  str_printf(out, "%s\n ", body);
+  tell_read(out, body, "as it is");
+  for (const char *at = body; *at && *at != ';'; at++) {
+    const int place = (int)(at - body);
+    if (ispunct((unsigned char)*at))
+      tell_read(out, arena_printf(arena, "%.*s%s", place, body, at + 1),
+                arena_printf(arena, "%c", *at));
+    char *end = NULL;
+    if (!isdigit((unsigned char)*at) || (place && isxdigit((unsigned char)at[-1]))) continue;
+    const unsigned long long value = strtoull(at, &end, 0);
+    const char *more = arena_printf(arena, at[1] == 'x' ? "0x%llx" : "%llu", value + 1);
+    tell_read(out, arena_printf(arena, "%.*s%s%s", place, body, more, end), more);
+    at = end - 1;
+  }
+  str_add(out, "\n");
+}
+
+// The first body of each name with its words: "IADD3.X".
+START_TEST(changed_lines_are_read_as_reviewed) {
+  enum { NAMES_MAX = 1024 };
+  Arena *kept = arena_new("test"), *arena = arena_new("a row");
+  char *rows = edges_read(kept, "code_edges.txt");
+  const char *names[NAMES_MAX];
+  int n_names = 0;
+  Str out = str_new(kept);
+  for (char *row = strtok(rows, "\n"); row; row = strtok(NULL, "\n"), arena_reset(arena)) {
+    if (row[0] == '#' || (islower((unsigned char)row[0]) && row[1] == ' ')) continue;
+    const char *name = arena_strndup(kept, row, strcspn(row, " ;"));
+    int i = 0;
+    while (i < n_names && !str_equal(names[i], name)) i++;
+    if (i < n_names || n_names == NAMES_MAX) continue;
+    names[n_names++] = name;
+    tell_changed_line(arena, &out, row);
+  }
+  golden_check("told/code_lines.txt", out.text);
+  arena_free(arena);
+  arena_free(kept);
 }
 END_TEST
 
@@ -188,6 +266,7 @@ Suite *suite_told_code(void) {
   TCase *tcase = tcase_create("edges");
   tcase_set_timeout(tcase, 120);
   tcase_add_test(tcase, instructions_at_their_edges_are_as_reviewed);
+  tcase_add_test(tcase, changed_lines_are_read_as_reviewed);
   tcase_add_test(tcase, cubins_are_as_reviewed);
   suite_add_tcase(suite, tcase);
   return suite;

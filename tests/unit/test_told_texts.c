@@ -2,8 +2,8 @@
 //
 // tests/data/text_edges.txt has a row for each: a kind, what it is read with, and the text. What is
 // made of it is told whole, then in a line what each number gives as 0, one more, and twice as
-// much, and what the text gives without each of its marks and groups in brackets: by a sum over the
-// whole answer. The golden file is tests/golden/told/texts.txt.
+// much, and up to where it is taken, and what the text gives without each of its marks and groups
+// in brackets: by a sum over the whole answer. The golden file is tests/golden/told/texts.txt.
 #include <check.h>
 #include <ctype.h>
 #include <inttypes.h>
@@ -12,9 +12,11 @@
 
 #include "banks/engine/bank_input.h"
 #include "banks/layouts/instruction_descriptor.h"
+#include "banks/layouts/layout_stages.h"
 #include "banks/layouts/notation.h"
 #include "banks/layouts/smem_descriptor.h"
 #include "banks/layouts/tma_box.h"
+#include "banks/layouts/tma_map.h"
 #include "banks/registers/register_cute.h"
 #include "banks/registers/register_text.h"
 #include "banks/solver/own_access.h"
@@ -25,9 +27,13 @@
 
 Suite *suite_told_texts(void);
 
-enum { SHOWN = 3, NUMBER_MAX = 6, A_LINE = 10 };
+enum { SHOWN = 3, NUMBER_MAX = 6, A_LINE = 10, CHANGES = 3, LIMIT_MAX = 1024 };
+
+static bool refused;   // since it was last set to false
+static bool is_asked;  // only whether it is
 
 static void tell_findings(Str *out, const Diags *diags) {
+  refused |= diags->first != NULL;
   for (const Diag *d = diags->first; d; d = d->next)
     str_printf(out, "  %s: %s%s%s\n", d->rule, d->text, d->nearest ? "; nearest: " : "",
                d->nearest ? d->nearest : "");
@@ -36,6 +42,7 @@ static void tell_findings(Str *out, const Diags *diags) {
 // ---- layouts ------------------------------------------------------------------------------------
 
 static void tell_places(Arena *arena, Str *out, const Layout *layout) {
+  if (is_asked) return;
   const LayoutSlab *slab = &layout->slab;
   const LayoutForm form = layout_form(arena, layout);
   uint64_t sum = 0;
@@ -57,7 +64,11 @@ static void tell_places(Arena *arena, Str *out, const Layout *layout) {
     const char *why = "", *text = notation_print(arena, &notation_table[n], &form, &why);
     str_printf(out, "  %s: %s\n", notation_table[n].name, text ? text : why);
   }
-  str_printf(out, "  canonical: %s\n", notation_canonical(arena, layout));
+  Str drawn = str_new(arena);
+  if (form.facts.linear) layout_print_bits(&drawn, &form.facts);
+  if (slab->row_bytes >= 16) layout_print_groups(&drawn, layout, 2 * SHOWN);
+  str_printf(out, "  canonical: %s, drawn %08x\n", notation_canonical(arena, layout),
+             (unsigned)hash_text(HASH_START, drawn.text));
 }
 
 // "16x64x2 TEXT": rows, columns and bytes of an element; 0x0x0: the text says them.
@@ -73,6 +84,7 @@ static void tell_layout(Arena *arena, Str *out, const char *text) {
 }
 
 static void tell_holders(Arena *arena, Str *out, const RegisterLayout *layout) {
+  if (is_asked) return;
   uint64_t sum = 0;
   for (int place = 0; place < register_places(layout); place++)
     sum = sum * 31 + (uint64_t)register_element(layout, register_place_at(layout, place));
@@ -165,16 +177,40 @@ static void tell_idesc(Arena *arena, Str *out, const char *text) {
   tell_use(arena, out, &d, (InstructionUse){2, false});
 }
 
+// The words of its tensor map, and what is read of them again.
+static void tell_map(Str *out, const TmaBox *box) {
+  unsigned char bytes[TMA_MAP_BYTES];
+  TmaBox again;
+  uint64_t address = 0;
+  if (!tma_map_write(box, UINT64_C(0x7f0123456780), bytes)) {
+    str_add(out, "  no map\n");
+    return;
+  }
+  str_add(out, "  map");
+  for (int i = 0; i < TMA_MAP_BYTES; i += 4) {
+    uint32_t word;
+    memcpy(&word, bytes + i, sizeof word);
+    str_printf(out, " %x", word);
+  }
+  const bool read = tma_map_read(bytes, &again, &address);
+  str_printf(out, ", at %" PRIx64 ":", address);
+  for (int d = 0; read && d < again.rank; d++)
+    str_printf(out, " %lld/%lld/%lld/%lld", again.shape[d], again.stride[d], again.box[d],
+               again.step[d]);
+  str_printf(out, " %s\n", read ? again.type : "none");
+}
+
 static void tell_box(Arena *arena, Str *out, const char *text) {
   TmaBox box;
   Diags diags = diags_new(arena);
-  if (tma_box_parse(arena, text, &box, &diags) && tma_box_check(&box, &diags)) {
+  if (tma_box_parse(arena, text, &box, &diags) && tma_box_check(&box, &diags) && !is_asked) {
     str_printf(out,
                "  %" PRId64 " bytes, aligned to %d, repeats after %d; (3, 20) from 0, 128, 4096:",
                tma_box_bytes(&box), tma_box_alignment(&box), tma_box_repeat(&box));
     for (int corner = 0; corner <= 4096; corner = corner ? 32 * corner : 128)
       str_printf(out, " %" PRId64, tma_box_address(&box, corner, 3, 20));
     str_add(out, "\n");
+    tell_map(out, &box);
     for (int i = 1; i < box.rank; i++) str_printf(out, "  stride %lld\n", box.stride[i]);
     const Layout *layout = tma_box_layout(arena, &box, text, &diags);
     if (layout) tell_places(arena, out, layout);
@@ -243,6 +279,35 @@ static void tell_brief(Str *out, Tell *tell, const char *text, const char *label
   arena_free(arena);
 }
 
+static bool is_taken(Tell *tell, const char *text) {
+  Arena *arena = arena_new("a variant");
+  Str answer = str_new(arena);
+  refused = false;
+  is_asked = true;
+  tell(arena, &answer, text);
+  is_asked = false;
+  arena_free(arena);
+  return !refused;
+}
+
+// Up to where a number is taken: it is doubled until it is not, then the last step is halved; not
+// of layouts, whose places are all made each time.
+static void tell_limit(Arena *arena, Str *out, Tell *tell, const char *row, const char *at,
+                       const char *end, long value) {
+  long taken = value, no = value;
+  while (taken <= LIMIT_MAX) {
+    no = 2 * taken;
+    if (!is_taken(tell, arena_printf(arena, "%.*s%ld%s", (int)(at - row), row, no, end))) break;
+    taken = no;
+  }
+  while (tell != tell_layout && taken < LIMIT_MAX && no - taken > 1) {
+    const long middle = taken + (no - taken) / 2;
+    const char *text = arena_printf(arena, "%.*s%ld%s", (int)(at - row), row, middle, end);
+    *(is_taken(tell, text) ? &taken : &no) = middle;
+  }
+  str_printf(out, " to %ld", taken);
+}
+
 // Numbers from 0 to six digits that stand alone: the 3 of "Sw<3,3,3>", not that of "f32".
 static void tell_variants(Arena *arena, Str *out, Tell *tell, const char *row, const char *text) {
   for (const char *at = text; *at; at++) {
@@ -252,12 +317,14 @@ static void tell_variants(Arena *arena, Str *out, Tell *tell, const char *row, c
     char *end = NULL;
     const long value = strtol(at, &end, 10);
     if (end - at <= NUMBER_MAX && (value || *end != 'x')) {
-      const long changed[] = {0, value + 1, 2 * value};
+      const long changed[CHANGES] = {0, value + 1, 2 * value};
       str_printf(out, "  at %d:", (int)(at - text));
-      for (int i = 0; i < 3; i++)
+      for (int i = 0; i < CHANGES; i++)
         tell_brief(out, tell,
                    arena_printf(arena, "%.*s%ld%s", (int)(at - row), row, changed[i], end),
                    arena_printf(arena, "%ld", changed[i]));
+      if (value && tell != tell_access && is_taken(tell, row))
+        tell_limit(arena, out, tell, row, at, end, value);
       str_add(out, "\n");
     }
     at = end - 1;

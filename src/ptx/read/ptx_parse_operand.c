@@ -288,10 +288,14 @@ static bool fits(char letter, const PtxGroup *group) {
   }
 }
 
-// A predicate that is a number: mov.pred p, 1.
+// A predicate that is a number: mov.pred p, 1. One special register is a predicate.
 static void number_to_pred(PtxParser *p, PtxGroup *group) {
   if (group->kind != PTX_GROUP_VALUE) return;
   const int at = ~p->module->args[group->at] - PTX_SPECIALS;
+  if (at + PTX_SPECIALS == PTX_SPECIAL_is_explicit_cluster) {
+    group->kind = PTX_GROUP_PRED;
+    return;
+  }
   const bool holds = at >= 0 && p->module->constants[at] != 0;
   group->kind = PTX_GROUP_PRED;
   p->module->args[group->at] = holds ? PTX_PRED_TRUE : PTX_PRED_FALSE;

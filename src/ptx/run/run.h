@@ -337,7 +337,9 @@ static inline uint64_t *ptx_lanes(const PtxMachine *m, PtxWarp *w, const PtxGrou
   return arg >= 0 ? w->frame + (size_t)arg * PTX_LANES : w->fixed + (size_t)~arg * PTX_LANES;
 }
 static inline uint32_t ptx_pred_of(const PtxWarp *w, PtxArg arg) {
-  return arg >= 0 ? w->frame_preds[arg] : arg == PTX_PRED_TRUE ? ~0u : 0;
+  if (arg >= 0) return w->frame_preds[arg];
+  const bool is_fixed = arg < PTX_PRED_FALSE;  // what the hardware says to all lanes
+  return arg == PTX_PRED_TRUE || (is_fixed && w->fixed[(size_t)~arg * PTX_LANES]) ? ~0u : 0;
 }
 // The lanes in which a predicate that is read holds, negation included.
 static inline uint32_t ptx_pred(const PtxMachine *m, const PtxWarp *w, const PtxGroup *g) {

@@ -69,12 +69,30 @@ typedef struct Way {
   bool turned;  // a wrong turn was looked for
 } Way;
 
+// What a thread has wrong first, in front of that of threads that were followed before: those read
+// what this one stored.
+static void note_early(Back *b, const Way *way) {
+  enum { OF_ONE = 4 };
+  McFault *out = &b->out;
+  int now[MC_EARLY_MAX + OF_ONE];
+  int n = way->t.n ? mc_first_wrong(&way->t, &way->known, now, OF_ONE) : 0;
+  const int own = n;
+  for (int i = 0; i < out->n_early; i++) {
+    bool known = false;
+    for (int k = 0; k < own; k++) known |= now[k] == out->early[i];
+    if (!known) now[n++] = out->early[i];
+  }
+  out->n_early = n < MC_EARLY_MAX ? n : MC_EARLY_MAX;
+  memcpy(out->early, now, sizeof *now * (size_t)out->n_early);
+}
+
 static Way follow(Back *b, const McThread *thread) {
   Way way = {.back = b,
              .t = mc_follow_thread(b->arena, b->again, b->self, thread, b->line, b->n_code),
              .known = mc_learn(b->arena, b->again, b->self, thread)};
   way.t.is_cut = b->is_cut;
   if (way.t.n) mc_validate(&way.t, &way.known);
+  note_early(b, &way);
   return way;
 }
 

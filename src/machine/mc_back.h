@@ -16,7 +16,7 @@
 #pragma once
 #include "machine/mc_follow.h"
 
-enum { MC_WAY_MAX = 24, MC_BESIDE_MAX = 24 };
+enum { MC_WAY_MAX = 24, MC_BESIDE_MAX = 24, MC_EARLY_MAX = 8, MC_UNWRITTEN_MAX = 6 };
 
 typedef struct McFault {
   bool found;
@@ -30,12 +30,17 @@ typedef struct McFault {
   uint32_t value;              // that it made
   // The instructions behind its sources, then those that the PTX's line became, too.
   int n_beside, beside[MC_BESIDE_MAX];
+  // Those whose values the PTX's line does not have, the first one of the thread that was followed
+  // last in front.
+  int n_early, early[MC_EARLY_MAX];
 } McFault;
 
-// A proof tries these first: `pc`, `or_pc`, those beside, the store, and back along the way; how
-// many they are.
-enum { MC_HINTS_MAX = MC_WAY_MAX + MC_BESIDE_MAX + 3 };
+// A proof tries these first: `pc`, `or_pc`, the early ones, those beside, the store, and back along
+// the way; how many they are.
+enum { MC_HINTS_MAX = MC_WAY_MAX + MC_BESIDE_MAX + MC_EARLY_MAX + 3 };
 int mc_back_hints(const McFault *fault, int out[MC_HINTS_MAX]);
+// Those that read a register which no instruction in front of them writes.
+int mc_unwritten_hints(Arena *arena, const PtxModule *module, int out[], int most);
 
 // `address`: of the word, in global memory. `line`: for each instruction of the machine code the
 // line of the PTX that it was made from, 0 where that is not known.

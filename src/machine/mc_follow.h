@@ -12,7 +12,7 @@
 typedef bool McAgain(void *self, bool machine_code, PtxTrace *trace, PtxAccessSink *sink,
                      void *context);
 
-enum { MC_SOURCES = 16, MC_PIECES = 8, MC_NOBODY = -1 };
+enum { MC_SOURCES = 16, MC_PIECES = 12, MC_NOBODY = -1 };
 
 typedef struct McThread {
   int warp, lane, block[3];
@@ -127,3 +127,9 @@ bool mc_comes_by(const McKnown *known, int line);
 // The first event of a thread that made a wrong predicate of its own; MC_NOBODY: none is known, or
 // the thread went by its stores and sums as often as in the PTX.
 int mc_wrong_turn(Arena *arena, const McFollowed *t, const McKnown *known);
+
+// ---- mc_early.c ---------------------------------------------------------------------------------
+
+// The instructions with values that are not those of the PTX's line, and of which none of its
+// values was made: in the order of time, each once; how many.
+int mc_first_wrong(const McFollowed *t, const McKnown *known, int out[], int most);

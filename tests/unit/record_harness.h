@@ -59,8 +59,11 @@ static inline const char *driver_program(void) {
   return program;
 }
 
+// A capsule for which the options name no file lies in the folder, too.
 static inline CliRun record(const char *options, const char *program) {
-  return cli_run(arena, arena_printf(arena, "record %s -- %s", options, program));
+  const bool is_named = strstr(options, "-o ") || strstr(options, "--list");
+  const char *to = is_named ? "" : arena_printf(arena, " -o %s/unnamed.capsule", folder);
+  return cli_run(arena, arena_printf(arena, "record %s%s -- %s", options, to, program));
 }
 
 static inline const Capsule *read_capsule(const char *path) {

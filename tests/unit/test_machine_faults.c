@@ -458,26 +458,45 @@ START_TEST(test_a_published_miscompile_is_found_from_its_ptx) {
 }
 END_TEST
 
-// 15: the guard's opposite, @!PT.
-START_TEST(test_an_instruction_that_never_runs_is_named) {
+// A bit of an instruction of the cubin turned round, and what the report says of it.
+static const struct {
+  const char *id, *launch;
+  int at, bit;
+  const char *named, *with;
+} bits[] = {
+    // The guard's opposite.
+    {"k03", "grid=8x6,block=32x4 --arg mem:196608 --arg mem:196608 --arg 256 --arg 192", 0x120, 15,
+     "@!PT IMAD.WIDE.U32 R12, R13, 0x4, R6",
+     "it should run, its guard is never true: then memory is equal"},
+    // Other numbers, which no register makes right.
+    {"k03", "grid=8x6,block=32x4 --arg mem:196608 --arg mem:196608 --arg 256 --arg 192", 0x370, 51,
+     "VIADD R24, R4, 0x80018", "as VIADD R24, R4, 0x18, one bit away: then memory is equal"},
+    {"k13", "grid=8x8,block=32x8 --arg mem:60000 --arg mem:60000 --arg 250 --arg 60 --arg 0.2",
+     0x440, 48, "IADD3 R9, R9, 0x10001, RZ",
+     "as IADD3 R9, R9, 0x1, RZ, one bit away: then memory is equal"},
+    // Another opcode in place of a branch: no value of the thread is wrong in front of it.
+    {"k15", "grid=20,block=192 --arg mem:120004 --arg mem:1032:zero --arg 30001", 0xe0, 0,
+     "@!P0 YIELD", "as @!P0 BRA `(.L_x), one bit away: then memory is equal"},
+};
+
+START_TEST(test_a_bit_is_named_first) {
   if (!cli_has_program() || !sass_find_tool(arena)) return;
   size_t n = 0;
-  char *bytes = machine_case_file(arena, "k03", ".cubin", &n);
+  char *bytes = machine_case_file(arena, bits[_i].id, ".cubin", &n);
   McCubin cubin;
   ck_assert(mc_cubin_read(arena, bytes, n, &cubin) && cubin.n_kernels == 1);
-  bytes[(char *)(uintptr_t)cubin.kernels[0].text.at - bytes + 0x121] ^= (char)0x80;
-  const char *path = cli_write_file(arena, "never.cubin", "");
+  char *text = bytes + ((char *)(uintptr_t)cubin.kernels[0].text.at - bytes);
+  text[bits[_i].at + bits[_i].bit / 8] ^= (char)(1 << bits[_i].bit % 8);
+  const char *path = cli_write_file(arena, "bit.cubin", "");
   FILE *file = fopen(path, "w");
   ck_assert(file && fwrite(bytes, 1, n, file) == n && fclose(file) == 0);
-  const CliRun run = cli_run(
-      arena, arena_printf(arena,
-                          "open tests/data/open/k03.ptx --against %s --launch grid=8x6,block=32x4 "
-                          "--arg mem:196608 --arg mem:196608 --arg 256 --arg 192",
-                          path));
+  const CliRun run =
+      cli_run(arena, arena_printf(arena, "open tests/data/open/%s.ptx --against %s --launch %s",
+                                  bits[_i].id, path, bits[_i].launch));
+  const char *named_first =
+      arena_printf(arena, "right with     /*%04x*/ %s", bits[_i].at, bits[_i].named);
   ck_assert_msg(
-      run.status == CLI_NO &&
-          strstr(run.out, "right with     /*0120*/ @!PT IMAD.WIDE.U32 R12, R13, 0x4, R6") &&
-          strstr(run.out, "it should run, its guard is never true: then memory is equal"),
+      run.status == CLI_NO && strstr(run.out, named_first) && strstr(run.out, bits[_i].with),
       "%s%s", run.out, run.err);
 }
 END_TEST
@@ -489,7 +508,7 @@ Suite *suite_machine_faults(void) {
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_test(tcase, test_planted_faults_are_located);
   tcase_add_test(tcase, test_a_kind_of_fault_is_named_first);
-  tcase_add_test(tcase, test_an_instruction_that_never_runs_is_named);
+  tcase_add_loop_test(tcase, test_a_bit_is_named_first, 0, (int)(sizeof bits / sizeof *bits));
   tcase_add_test(tcase, test_a_published_miscompile_is_found_from_its_ptx);
   suite_add_tcase(suite, tcase);
   return suite;

@@ -248,7 +248,8 @@ START_TEST(test_calls_go_on_to_a_real_driver) {
   ck_assert_int_eq(capsule->n_memory, 3);
   check_opens_equal(path, "999 of 999 words that changed are equal");
   // Calls that are not recorded are the real driver's alone.
-  run = cli_shell(arena, arena_printf(arena, "%s -- %s " DATA "/add.ptx managed", with, program));
+  run = cli_shell(
+      arena, arena_printf(arena, "%s -o %s -- %s " DATA "/add.ptx managed", with, path, program));
   ck_assert_str_eq(run.out, "4711\n");
   run = cli_shell(arena, arena_printf(arena, "%s --list -- %s " DATA "/add.ptx", with, program));
   ck_assert_str_eq(run.out, "PASS\n");

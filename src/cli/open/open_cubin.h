@@ -29,3 +29,8 @@ void open_know_listing(Arena *arena, OpenListings *listings, const McCubin *cubi
 // Asks nvdisasm once for what is not known yet of this kernel in all of these cubins.
 void open_learn(Arena *arena, OpenListings *listings, const char *target,
                 const McCubin *const *cubins, int n, const char *kernel);
+// The same of n instructions as they stand behind each other. Those that are none stay unknown.
+void open_learn_code(Arena *arena, OpenListings *listings, const char *target,
+                     const unsigned char *code, int n);
+// The text of an instruction of 16 bytes; NULL: it is not known.
+const char *open_known_text(const OpenListings *listings, const unsigned char *inst);

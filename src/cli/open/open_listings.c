@@ -16,10 +16,10 @@ typedef struct KnownInst {
 // When an instruction is issued, which is not in its text.
 #define NOT_CONTROL (~((UINT64_C(1) << 62) - (UINT64_C(1) << 41)))
 
-static KnownInst inst_of(const McKernel *kernel, int n) {
+static KnownInst inst_of(const unsigned char *bytes) {
   KnownInst out = {0};
-  memcpy(&out.low, kernel->text.at + n * INST_BYTES, sizeof out.low);
-  memcpy(&out.high, kernel->text.at + n * INST_BYTES + sizeof out.low, sizeof out.high);
+  memcpy(&out.low, bytes, sizeof out.low);
+  memcpy(&out.high, bytes + sizeof out.low, sizeof out.high);
   out.high &= NOT_CONTROL;
   return out;
 }
@@ -72,7 +72,7 @@ const McListing *open_known_listing(Arena *arena, OpenListings *l, const McCubin
   *n = (int)((kernel->text.end - kernel->text.at) / INST_BYTES);
   McListing *out = ARENA_ARRAY(arena, McListing, *n + 1);
   for (int i = 0; i < *n; i++) {
-    const KnownInst inst = inst_of(kernel, i);
+    const KnownInst inst = inst_of(kernel->text.at + i * INST_BYTES);
     out[i] = (McListing){i * INST_BYTES, place_of(l, &inst)->text};
     if (!out[i].text || is_relocated(arena, cubin, kernel, i)) return NULL;
   }
@@ -83,7 +83,7 @@ void open_know_listing(Arena *arena, OpenListings *l, const McCubin *cubin, cons
                        const McListing *listing, int n) {
   for (int i = 0; i < n; i++)
     if (!is_relocated(arena, cubin, kernel, listing[i].address / INST_BYTES))
-      know(l, inst_of(kernel, listing[i].address / INST_BYTES), listing[i].text);
+      know(l, inst_of(kernel->text.at + listing[i].address), listing[i].text);
 }
 
 // "BSSY B0, 0x340" of bytes alone has a label in a listing; the place itself is read off the bits.
@@ -96,9 +96,20 @@ static const char *with_label(Arena *arena, const char *text) {
   return arena_printf(arena, "%.*s `(.L_x)", (int)(last - text), text);
 }
 
+static void ask(Arena *arena, OpenListings *l, const char *target, const KnownInst *asked, int n,
+                const Str *code) {
+  enum { SECONDS = 60 };
+  if (!n) return;
+  const SassResult *sass = sass_disassemble_bytes(arena, target, code->text, code->length, SECONDS);
+  for (int i = 0; i < sass->n_lines; i++) {
+    const SassLine *line = &sass->lines[i];
+    if (line->opcode && line->address >= 0 && line->address / INST_BYTES < n)
+      know(l, asked[line->address / INST_BYTES], with_label(arena, line->text));
+  }
+}
+
 void open_learn(Arena *arena, OpenListings *l, const char *target, const McCubin *const *cubins,
                 int n, const char *kernel) {
-  enum { SECONDS = 60 };
   Str code = str_new(arena);
   KnownInst *asked = NULL;
   int n_asked = 0, capacity = 0;
@@ -106,7 +117,7 @@ void open_learn(Arena *arena, OpenListings *l, const char *target, const McCubin
     const McKernel *k = mc_cubin_kernel(cubins[c], kernel);
     const int n_code = k ? (int)((k->text.end - k->text.at) / INST_BYTES) : 0;
     for (int i = 0; i < n_code; i++) {
-      const KnownInst inst = inst_of(k, i);
+      const KnownInst inst = inst_of(k->text.at + i * INST_BYTES);
       if (place_of(l, &inst)->text || is_relocated(arena, cubins[c], k, i)) continue;
       if (n_asked == capacity) {
         capacity = 2 * capacity + 64;
@@ -118,11 +129,24 @@ void open_learn(Arena *arena, OpenListings *l, const char *target, const McCubin
       str_add_bytes(&code, (const char *)k->text.at + i * INST_BYTES, INST_BYTES);
     }
   }
-  if (!n_asked) return;
-  const SassResult *sass = sass_disassemble_bytes(arena, target, code.text, code.length, SECONDS);
-  for (int i = 0; i < sass->n_lines; i++) {
-    const SassLine *line = &sass->lines[i];
-    if (line->opcode && line->address >= 0 && line->address / INST_BYTES < n_asked)
-      know(l, asked[line->address / INST_BYTES], with_label(arena, line->text));
+  ask(arena, l, target, asked, n_asked, &code);
+}
+
+void open_learn_code(Arena *arena, OpenListings *l, const char *target, const unsigned char *code,
+                     int n) {
+  Str bytes = str_new(arena);
+  KnownInst *asked = ARENA_ARRAY(arena, KnownInst, n + 1);
+  int n_asked = 0;
+  for (int i = 0; i < n; i++) {
+    const KnownInst inst = inst_of(code + i * INST_BYTES);
+    if (place_of(l, &inst)->text) continue;
+    asked[n_asked++] = inst;
+    str_add_bytes(&bytes, (const char *)code + i * INST_BYTES, INST_BYTES);
   }
+  ask(arena, l, target, asked, n_asked, &bytes);
+}
+
+const char *open_known_text(const OpenListings *l, const unsigned char *inst) {
+  const KnownInst of = inst_of(inst);
+  return place_of(l, &of)->text;
 }

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "cli/open/against/against_fused.h"
+#include "cli/open/against/against_parts.h"
 #include "cli/open/against/reduce_parts.h"
 #include "machine/mc_code.h"
 #include "ptx/run/run.h"

@@ -7,7 +7,7 @@
 
 #include "base/str.h"
 #include "cli/common/cli.h"
-#include "cli/open/against/against_fused.h"
+#include "cli/open/against/against_parts.h"
 #include "cli/open/against/reduce_parts.h"
 #include "cli/open/open_cubin.h"
 #include "cli/open/open_input.h"
@@ -72,6 +72,16 @@ static const char *finding_of(const Against *a, const Side *side, int which) {
                       which ? machine_text(a, f->pc) : ptx_text(a, f->pc));
 }
 
+// The first value of the thread that the PTX does not have.
+static void print_early(Against *a, const McFault *f) {
+  const int pc = f->n_early ? f->early[0] : -1;
+  if (pc < 0 || (f->found && (pc == f->pc || pc == f->or_pc))) return;
+  str_printf(&a->out, "  or by          %s%s\n", machine_text(a, pc), origin_text(a, pc));
+  str_add(&a->out,
+          "               it is the first instruction of the thread whose value the line of the "
+          "PTX does not have\n");
+}
+
 static void print_fault(Against *a, const McFault *f) {
   if (!f->found) return;
   str_printf(&a->out, "  made by        %s\n", machine_text(a, f->pc));
@@ -99,6 +109,7 @@ static void print_word(Against *a, const Side *side, const SideWord *word, const
              origin_text(a, f->store_pc));
   str_printf(&a->out, "  by PTX         %s\n", ptx_text(a, f->ptx_store_pc));
   print_fault(a, f);
+  print_early(a, f);
 }
 
 static bool take_code(Against *a, const char *cubin, size_t bytes, Diags *diags) {
@@ -200,22 +211,70 @@ static bool prove_never(Against *a, Beside *beside) {
   return true;
 }
 
+// Whether one bit of one of these instructions decides it.
+static bool prove_nearby(Against *a, Beside *beside, const int *hints, int n_hints, int bits) {
+  const int64_t lanes = INT64_C(200000000);  // some seconds
+  const NearbyGiven given = {.kernel = a->r->kernel->name,
+                             .cubin = a->cubin,
+                             .bytes = a->cubin_bytes,
+                             .module = a->sides.module[SIDE_MACHINE],
+                             .leaves = leaves,
+                             .self = beside,
+                             .hints = hints,
+                             .n_hints = n_hints,
+                             .bits = bits,
+                             .lanes = lanes};
+  const McNearby *word = against_nearby(a->arena, &given);
+  if (!word) return false;
+  str_printf(&a->out,
+             "  right with     %s%s\n               as %s, one bit away: then memory is equal\n",
+             machine_text(a, word->pc), origin_text(a, word->pc), word->text);
+  return true;
+}
+
+// Whether another opcode decides it, of any instruction: the nearest ones first.
+static void prove_opcode(Against *a, Beside *beside, int from) {
+  const int n_code = a->sides.module[SIDE_MACHINE]->n_code;
+  int *pcs = ARENA_ARRAY(a->arena, int, 2 * n_code + 1);
+  int n = 0;
+  for (int by = 0; by < n_code; by++) {
+    if (from - by >= 0) pcs[n++] = from - by;
+    if (by && from + by < n_code) pcs[n++] = from + by;
+  }
+  prove_nearby(a, beside, pcs, n, MC_OPCODE_BITS);
+}
+
 // Whether one register or guard decides it.
-static void prove(Against *a, const McFault *fault, const Side *ptx) {
+static bool prove_repair(Against *a, Beside *beside, const int *hints, int n_hints) {
   const int64_t lanes = INT64_C(100000000);  // some seconds
-  if (ptx->outcome != PTX_DONE) return;
-  Beside beside = {a, ptx, budget_of(ptx)};
-  if (prove_never(a, &beside)) return;
-  int hints[MC_HINTS_MAX];
-  const int n_hints = mc_back_hints(fault, hints);
   const McRepair r =
-      mc_repair(a->arena, a->sides.module[SIDE_MACHINE], leaves, &beside, hints, n_hints, lanes);
-  if (!r.found) return;
+      mc_repair(a->arena, a->sides.module[SIDE_MACHINE], leaves, beside, hints, n_hints, lanes);
+  if (!r.found) return false;
   str_printf(&a->out, "  right with     %s%s\n               %s: then memory is equal\n",
              machine_text(a, r.pc), origin_text(a, r.pc), mc_repair_text(a->arena, &r));
   if (r.or_pc >= 0)
     str_printf(&a->out, "  or a change in %s%s\n", machine_text(a, r.or_pc),
                origin_text(a, r.or_pc));
+  return true;
+}
+
+// The first instruction with a wrong value is nearly always the one; what else makes memory right
+// may do so by chance.
+static void prove(Against *a, const McFault *fault, const Side *ptx) {
+  if (ptx->outcome != PTX_DONE) return;
+  Beside beside = {a, ptx, budget_of(ptx)};
+  if (prove_never(a, &beside)) return;
+  int hints[MC_HINTS_MAX];
+  const int n_hints = mc_back_hints(fault, hints);
+  const int n_first = fault->n_early < 2 ? fault->n_early : 2;
+  if (prove_nearby(a, &beside, fault->early, n_first, MC_NEARBY_BITS)) return;
+  int unwritten[MC_UNWRITTEN_MAX];
+  const int n_unwritten =
+      mc_unwritten_hints(a->arena, a->sides.module[SIDE_MACHINE], unwritten, MC_UNWRITTEN_MAX);
+  if (prove_nearby(a, &beside, unwritten, n_unwritten, MC_NEARBY_BITS)) return;
+  if (prove_repair(a, &beside, hints, n_hints)) return;
+  if (prove_nearby(a, &beside, hints, n_hints, MC_NEARBY_BITS)) return;
+  prove_opcode(a, &beside, n_hints ? hints[0] : 0);
 }
 
 // From the access that ended the machine code, else from the word.
@@ -227,6 +286,7 @@ static McFault explain(Against *a, const SideWord *word, const Side both[SIDES])
   if (side->outcome == PTX_STOPPED && f && f->thread >= 0) {
     fault = mc_back_from(a->arena, again, a, line, n_code, f->pc, f->thread, f->block);
     print_fault(a, &fault);
+    print_early(a, &fault);
     prove(a, &fault, &both[SIDE_PTX]);
   } else if (word->n) {
     const uint64_t address = side->buffers.items[word->buffer].address + (uint64_t)word->at;

@@ -249,15 +249,53 @@ SassResult *sass_disassemble_one(Arena *arena, const void *cubin, size_t bytes, 
   return result;
 }
 
+// Addresses that nvdisasm says hold no instruction: it prints nothing then, but names all of them.
+static int strike_refused(const char *said, unsigned char *code, size_t bytes, bool *struck) {
+  enum { BYTES_OF_ONE = 16 };
+  static const unsigned char nop[BYTES_OF_ONE] = {0x18, 0x79};
+  static const char before[] = "at address 0x";
+  int n = 0;
+  for (const char *at = said; (at = strstr(at, before));) {
+    at += sizeof before - 1;
+    const size_t i = strtoul(at, NULL, 16) / BYTES_OF_ONE;
+    if (i >= bytes / BYTES_OF_ONE || struck[i]) continue;
+    memcpy(code + i * BYTES_OF_ONE, nop, sizeof nop);
+    struck[i] = true;
+    n++;
+  }
+  return n;
+}
+
+static SassResult *without(Arena *arena, SassResult *sass, const bool *struck) {
+  enum { BYTES_OF_ONE = 16 };
+  SassLine *lines = ARENA_ARRAY(arena, SassLine, sass->n_lines + 1);
+  int n = 0;
+  for (int i = 0; i < sass->n_lines; i++)
+    if (sass->lines[i].address < 0 || !struck[sass->lines[i].address / BYTES_OF_ONE])
+      lines[n++] = sass->lines[i];
+  sass->lines = lines;
+  sass->n_lines = n;
+  return sass;
+}
+
 SassResult *sass_disassemble_bytes(Arena *arena, const char *target, const void *code, size_t bytes,
                                    double deadline_s) {
+  enum { TRIES = 4, BYTES_OF_ONE = 16 };
   const char *tool = sass_find_tool(arena);
   if (!tool) return failed(arena, NULL, "nvdisasm was not found");
   const char *sm = str_starts(target, "sm_") ? target + 3 : target;
   const char *const words[] = {tool, "-b", arena_printf(arena, "SM%s", sm), "INPUT", NULL};
-  const ToolResult run = tool_run(arena, words, code, bytes, NULL, deadline_s);
+  unsigned char *asked = arena_alloc(arena, bytes + 1);
+  memcpy(asked, code, bytes);
+  bool *struck = ARENA_ARRAY(arena, bool, bytes / BYTES_OF_ONE + 1);
+  ToolResult run = {.ok = false};
+  for (int i = 0; i < TRIES && !run.ok; i++) {
+    run = tool_run(arena, words, asked, bytes, NULL, deadline_s);
+    if (!run.ok && !strike_refused(run.output, asked, bytes, struck)) break;
+  }
   if (!run.ok) return failed(arena, tool, run.error);
-  return sass_parse(arena, arena_printf(arena, ".text.bytes:\n%s", run.output));
+  const char *listing = arena_printf(arena, ".text.bytes:\n%s", run.output);
+  return without(arena, sass_parse(arena, listing), struck);
 }
 
 void sass_add_live(Arena *arena, SassResult *result, const void *cubin, size_t bytes,

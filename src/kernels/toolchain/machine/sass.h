@@ -39,7 +39,7 @@ SassResult *sass_disassemble(Arena *arena, const void *cubin, size_t bytes, doub
 SassResult *sass_disassemble_one(Arena *arena, const void *cubin, size_t bytes, int symbol,
                                  double deadline_s);
 // The same of instructions alone, for a target as PTX names it, "sm_90a"; in the order that they
-// stand in, with places of branches as numbers.
+// stand in, with places of branches as numbers; those that are no instruction are left out.
 SassResult *sass_disassemble_bytes(Arena *arena, const char *target, const void *code, size_t bytes,
                                    double deadline_s);
 // Fills in the live registers of what was disassembled from the same cubin, by a second run of the

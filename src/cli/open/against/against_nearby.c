@@ -1,0 +1,44 @@
+// Instructions → words that are one bit away → their texts, by nvdisasm → trials.
+#include "cli/open/against/against_parts.h"
+
+#include <string.h>
+
+#include "cli/open/open_cubin.h"
+
+// The listing that the module was made of.
+static const McListing *listing_of(Arena *arena, const PtxModule *module, int *n) {
+  static const char address_end[] = "*/ ";
+  McListing *out = ARENA_ARRAY(arena, McListing, module->n_code + 1);
+  const char *at = module->source, *text;
+  for (*n = 0; *n < module->n_code && (text = strstr(at, address_end)); ++*n) {
+    text += sizeof address_end - 1;
+    const size_t length = strcspn(text, "\n");
+    out[*n] = (McListing){*n * MC_BYTES, arena_strndup(arena, text, length)};
+    at = text + length;
+  }
+  return out;
+}
+
+static void give_texts(Arena *arena, const char *target, McNearby *words, int n) {
+  OpenListings known = open_listings(arena);
+  unsigned char *code = arena_alloc(arena, (size_t)n * MC_BYTES + 1);
+  for (int i = 0; i < n; i++) memcpy(code + (size_t)i * MC_BYTES, words[i].bytes, MC_BYTES);
+  open_learn_code(arena, &known, target, code, n);
+  for (int i = 0; i < n; i++) words[i].text = open_known_text(&known, words[i].bytes);
+}
+
+const McNearby *against_nearby(Arena *arena, const NearbyGiven *g) {
+  McCubin cubin;
+  const McKernel *kernel =
+      mc_cubin_read(arena, g->cubin, g->bytes, &cubin) ? mc_cubin_kernel(&cubin, g->kernel) : NULL;
+  if (!kernel || !g->n_hints) return NULL;
+  McNearbyCode code = {.cubin = &cubin, .kernel = kernel, .module = g->module};
+  code.listing = listing_of(arena, g->module, &code.n);
+  int n = 0;
+  McNearby *words = mc_nearby(arena, kernel, g->hints, g->n_hints, g->bits, &n);
+  give_texts(arena, g->module->target, words, n);
+  int64_t lanes = 0;
+  for (int i = 0; i < n && lanes <= g->lanes; i++)
+    if (mc_nearby_try(&code, &words[i], g->leaves, g->self, &lanes)) return &words[i];
+  return NULL;
+}

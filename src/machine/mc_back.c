@@ -69,8 +69,8 @@ typedef struct Way {
   bool turned;  // a wrong turn was looked for
 } Way;
 
-// What a thread has wrong first, in front of that of threads that were followed before: those read
-// what this one stored.
+// The first wrong values of a thread stand in front of those of threads that were followed before:
+// those threads read what this one stored.
 static void note_early(Back *b, const Way *way) {
   enum { OF_ONE = 4 };
   McFault *out = &b->out;

@@ -216,7 +216,7 @@ START_TEST(test_a_published_miscompile_is_reduced) {
     return;
   }
   ck_assert_msg(run.status == CLI_NO, "%s%s", run.out, run.err);
-  ck_assert_int_le(lines_of(run.out), 16);
+  ck_assert_int_le(lines_of(run.out), 17);
   ck_assert_msg(strstr(run.out, "\nneg.s32 ") && strstr(run.out, "\nmax.s32 "), "%s", run.out);
   reproducer(run.out, "reduced.ptx", &run_it);
   const CliRun again = cli_run(arena, run_it);
@@ -342,6 +342,63 @@ START_TEST(test_a_register_that_nothing_wrote_is_told) {
 }
 END_TEST
 
+// Stores of the lanes to `base` and on, `pitch` bytes from one to the next.
+static PtxAccess store_of(PtxSpace space, int warp, int64_t base, int pitch, int bytes) {
+  static const PtxOpcode row = {.name = "st.global.u32"};
+  static PtxInst inst;
+  inst.row = &row;
+  PtxAccess access = {
+      .inst = &inst, .space = space, .mask = ~0u, .bytes = bytes, .warp = warp, .is_store = true};
+  for (int l = 0; l < PTX_LANES; l++) access.addr[l] = base + pitch * l;
+  return access;
+}
+
+// Two stores one after the other: whether a word has values of two threads.
+START_TEST(test_words_of_several_threads_are_disputed) {
+  static const struct {
+    PtxSpace space;
+    int base[2], pitch, bytes, warp;  // the second store's warp
+    bool is_disputed;
+  } rows[] = {
+      {PTX_SPACE_GLOBAL, {0, 128}, 4, 4, 1, false},
+      {PTX_SPACE_GLOBAL, {0, 0}, 4, 4, 0, false},  // the same threads again
+      {PTX_SPACE_GLOBAL, {0, 0}, 4, 4, 1, true},
+      {PTX_SPACE_GLOBAL, {0, 124}, 4, 4, 1, true},   // the last lane and the first
+      {PTX_SPACE_GLOBAL, {0, 1024}, 0, 4, 0, true},  // all lanes, one word
+      {PTX_SPACE_GLOBAL, {0, 32}, 1, 1, 1, false},   // bytes of one word
+      {PTX_SPACE_GLOBAL, {0, 512}, 16, 16, 1, false},
+      {PTX_SPACE_GLOBAL, {0, 500}, 16, 16, 1, true},  // the last of its words
+      {PTX_SPACE_SHARED, {0, 0}, 4, 4, 1, false},     // a barrier may stand between
+      {PTX_SPACE_SHARED, {0, 256}, 0, 4, 1, true},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    StoredWords words = {.arena = arena};
+    for (int k = 0; k < 2; k++) {
+      const PtxAccess access = store_of(rows[i].space, k ? rows[i].warp : 0, rows[i].base[k],
+                                        rows[i].pitch, rows[i].bytes);
+      stored_words_note(&words, &access);
+    }
+    ck_assert_msg(words.is_disputed == rows[i].is_disputed, "row %zu", i);
+  }
+}
+END_TEST
+
+// What all threads store to one word is not what a wrong assembler is shown by.
+START_TEST(test_a_disputed_word_shows_nothing) {
+  if (!has_tools()) return;
+  const char *script = wrong_ptxas("s/max.s32/min.s32/"), *run_it;
+  const char *file = kernel_of(
+      "ld.param.u64 %rd1, [x];\nmov.u32 %r1, %tid.x;\nmul.wide.u32 %rd2, %r1, 4;\n"
+      "add.s64 %rd3, %rd1, %rd2;\nmax.s32 %r2, %r1, 3;\nst.global.u32 [%rd3], %r2;\nret;\n");
+  const CliRun run = cli_shell(
+      arena, arena_printf(arena, "GEMMVIEW_PTXAS=%s $GEMMVIEW open %s" ASKED, script, file));
+  ck_assert_msg(run.status == CLI_NO, "%s%s", run.out, run.err);
+  reproducer(run.out, "disputed.ptx", &run_it);
+  const CliRun right = cli_run(arena, run_it);
+  ck_assert_msg(right.status == CLI_OK, "%s\n%s", run.out, right.out);
+}
+END_TEST
+
 Suite *suite_machine_reduce(void) {
   Suite *suite = suite_create("machine_reduce");
   TCase *tcase = tcase_create("reduce");
@@ -357,6 +414,8 @@ Suite *suite_machine_reduce(void) {
                       (int)(sizeof wrongs / sizeof *wrongs));
   tcase_add_test(tcase, test_what_cannot_be_reduced_is_said);
   tcase_add_test(tcase, test_a_register_that_nothing_wrote_is_told);
+  tcase_add_test(tcase, test_words_of_several_threads_are_disputed);
+  tcase_add_test(tcase, test_a_disputed_word_shows_nothing);
   suite_add_tcase(suite, tcase);
   return suite;
 }

@@ -1,4 +1,4 @@
-// What --against asks of its other files.
+// Questions that --against asks of its other files.
 #pragma once
 #include "machine/mc_nearby.h"
 #include "ptx/module/ptx_module.h"

@@ -465,9 +465,10 @@ static int reduce(Against *a, const Side side[SIDES], const McFault *fault, Diag
                              .blocks = a->sides.blocks,
                              .args = a->sides.args};
   ReduceTrial trial;
-  r.is_placed = true;
+  r.is_placed = r.is_disputed = true;
   ReduceVerdict v = reduce_begin(&r, arena_new("reduce"), &state, &trial);
   r.is_placed = false;
+  r.is_disputed = v == REDUCE_SHOWS && trial.is_disputed;
   if (v == REDUCE_SHOWS && reduce_finish(&r, &trial, 1) < 0) v = REDUCE_EQUAL;
   if (v != REDUCE_SHOWS) return refuse(a, &r, v, diags);
   reduce_shrink(&r, stored ? a->sides.module[SIDE_PTX]->code[fault->ptx_store_pc].line : 0);

@@ -1,8 +1,9 @@
 // A PTX text that runs otherwise than its machine code → a small one that still does.
 //
 // The oracle is the disagreement itself: a text is kept that our reader takes, whose registers are
-// all written before they are read, whose run ends as before, that ptxas takes, and whose memory or
-// end differs. The order of what is tried is fixed: the same text and ptxas give the same answer.
+// all written before they are read, whose run ends as before, whose threads store to words of their
+// own where they did, that ptxas takes, and whose memory or end differs. The order of what is tried
+// is fixed: the same text and ptxas give the same answer.
 #pragma once
 #include "cli/open/against/against_sides.h"
 #include "cli/open/open_cubin.h"
@@ -99,6 +100,7 @@ typedef struct ReduceState {
   X(NO_PTX, "no PTX")                                                  \
   X(UNWRITTEN, "a register is read before it is written")              \
   X(OTHER_END, "the PTX ends in another way, or with another finding") \
+  X(DISPUTED, "several threads store to one word")                     \
   X(PLACED, "it depends on where shared memory lies")                  \
   X(NOT_ASSEMBLED, "ptxas does not take it")                           \
   X(EQUAL, "the difference is gone")                                   \
@@ -123,6 +125,7 @@ typedef struct Reduce {
   unsigned findings;   // of the PTX, as it was: a bit for each kind
   int64_t budget;
   int block[3];        // that the first difference is of
+  bool is_disputed;    // several threads store to one word: who is last nobody says
   bool is_placed;      // memory depends on where shared memory lies
   bool keeps_dead;     // it is not seen without code that has no reader
   int unwritten_line;  // of the text tried last
@@ -141,6 +144,7 @@ typedef struct ReduceTrial {
   ReduceState state;
   Sides sides;
   Side side[SIDES];
+  bool is_disputed;
   const char *cubin;
   size_t bytes;
 } ReduceTrial;
@@ -154,6 +158,24 @@ int reduce_finish(Reduce *r, ReduceTrial *trials, int n);
 // PTX and machine code of the state; NULL modules after a finding.
 Sides reduce_sides(Arena *arena, Reduce *r, const ReduceState *state, const char **cubin,
                    size_t *bytes, Diags *diags);
+
+// ---- reduce_stores.c: words that several threads store to ---------------------------------------
+
+typedef struct StoredWord {
+  uint64_t address;
+  int thread;  // 1 + its number in the block; 0: the place is free
+} StoredWord;
+
+typedef struct StoredWords {
+  Arena *arena;
+  bool is_disputed;
+  StoredWord *words;  // by hash; a power of two of them
+  int n, cap;
+} StoredWords;
+
+// A plain store: to global memory beside all before it, to shared memory beside its own lanes, for
+// barriers order the others.
+void stored_words_note(StoredWords *words, const PtxAccess *access);
 
 // ---- one edit of the state, in reduce_edits.c and reduce_same.c ---------------------------------
 

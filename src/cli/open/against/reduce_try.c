@@ -106,21 +106,34 @@ static bool depends_on_place(const Reduce *r, const ReduceTrial *t) {
   return !same;
 }
 
+// A run of the PTX is watched for its flow, and for the words that it stores to.
+typedef struct Watch {
+  FlowRun flow;  // the first: flow_trace() is given the whole
+  StoredWords words;
+} Watch;
+
+static void note_store(void *self, const PtxAccess *access) {
+  Watch *watch = self;
+  stored_words_note(&watch->words, access);
+}
+
 static ReduceVerdict begin(Reduce *r, ReduceTrial *t) {
   Diags diags = diags_new(t->arena);
   if (!read_ptx(t->arena, r, &t->state, &t->sides, &diags)) return REDUCE_NO_PTX;
   const PtxFunction *kernel = ptx_module_kernel(t->sides.module[SIDE_PTX], r->kernel, &diags);
   if (!kernel) return REDUCE_NO_PTX;
-  FlowRun flow = flow_run_new(t->arena, kernel);
+  Watch watch = {flow_run_new(t->arena, kernel), {.arena = t->arena}};
   Side *side = &t->side[SIDE_PTX];
-  if (!side_run(&t->sides, t->arena, SIDE_PTX, flow_trace, NULL, &flow, side, &diags))
+  if (!side_run(&t->sides, t->arena, SIDE_PTX, flow_trace, note_store, &watch, side, &diags))
     return REDUCE_NO_PTX;
-  if (flow.unwritten_pc >= 0) {
-    r->unwritten_line = t->sides.module[SIDE_PTX]->code[flow.unwritten_pc].line;
+  if (watch.flow.unwritten_pc >= 0) {
+    r->unwritten_line = t->sides.module[SIDE_PTX]->code[watch.flow.unwritten_pc].line;
     return REDUCE_UNWRITTEN;
   }
   const unsigned kinds = reduce_kinds(side->machine);
   if (side->outcome != PTX_DONE || (kinds & ~r->findings)) return REDUCE_OTHER_END;
+  t->is_disputed = watch.words.is_disputed;
+  if (t->is_disputed && !r->is_disputed) return REDUCE_DISPUTED;
   if (depends_on_place(r, t)) return REDUCE_PLACED;
   r->assembled++;
   t->cubin = assemble(t->arena, r, &t->state, t->sides.module[SIDE_PTX], &t->bytes);

@@ -45,7 +45,8 @@ static void read_registers(EngineScheduler *s, const SassInst *inst, int64_t now
   clock_banks_access(inst, need);
   clock_banks_read(&s->banks, need, ago);
   for (int bank = 0; bank < CLOCK_BANKS; bank++) all += need[bank];
-  if (s->pipe_free[SASS_PIPE_TENSOR] > now) s->pipe_free[SASS_PIPE_TENSOR] += 2 * all - 1;
+  if (s->pipe_free[SASS_PIPE_TENSOR] > now)
+    s->pipe_free[SASS_PIPE_TENSOR] += max_int(0, 2 * all - 1);
 }
 
 // Instructions leave in their order.

@@ -96,13 +96,12 @@ static void need_registers(const SassInst *inst, int at, int n, int need[CLOCK_B
 }
 
 void clock_banks_access(const SassInst *inst, int need[CLOCK_BANKS]) {
-  enum { TO_AT = 16, ADDRESS_AT = 24, DATA_AT = 32 };
   const bool is_far = inst->opcode->pipe == SASS_PIPE_FAR && !sass_is_local(inst);
   for (int bank = 0; bank < CLOCK_BANKS; bank++) need[bank] = 0;
-  need_registers(inst, ADDRESS_AT, is_far ? 2 : 1, need);
+  need_registers(inst, SASS_ADDRESS_AT, is_far ? 2 : 1, need);
   if (inst->opcode->kind == SASS_KIND_STORE)
-    need_registers(inst, DATA_AT, (inst->bytes + 3) / 4, need);
-  if (inst->opcode->kind == SASS_KIND_COPY) need_registers(inst, TO_AT, 1, need);
+    need_registers(inst, SASS_DATA_AT, (inst->bytes + 3) / 4, need);
+  if (inst->opcode->kind == SASS_KIND_COPY) need_registers(inst, SASS_COPY_TO_AT, 1, need);
 }
 
 void clock_banks_read(ClockBanks *banks, const int need[CLOCK_BANKS], int64_t ago) {

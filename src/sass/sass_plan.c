@@ -189,11 +189,12 @@ typedef struct Reading {
 } Reading;
 
 static void need_address(Needs *needs, const SassInst *inst) {
-  const uint32_t number = sass_field(inst, 24, 8);
+  const uint32_t number = sass_field(inst, SASS_ADDRESS_AT, 8);
   need_register(needs, false, number);
   need_register(needs, false, number + 1);
   need_register(needs, true, sass_field(inst, 32, 6));
-  if (inst->opcode->kind == SASS_KIND_COPY) need_register(needs, false, sass_field(inst, 16, 8));
+  if (inst->opcode->kind == SASS_KIND_COPY)
+    need_register(needs, false, sass_field(inst, SASS_COPY_TO_AT, 8));
   need_predicate(needs, inst, 12, false);
 }
 

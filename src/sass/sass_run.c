@@ -308,9 +308,9 @@ static void tell_access(const Run *run, const SassInst *inst, uint32_t lanes) {
   enum { HAS_UNIFORM = 91 };
   const bool copies = inst->opcode->kind == SASS_KIND_COPY,
              is_far = inst->opcode->pipe == SASS_PIPE_FAR;
-  const int number = (int)sass_field(inst, 24, 8);
+  const int number = (int)sass_field(inst, SASS_ADDRESS_AT, 8);
   const Lanes *base = reg(run, false, number), *above = &zero, *more = &zero,
-              *to = copies ? reg(run, false, (int)sass_field(inst, 16, 8)) : &zero;
+              *to = copies ? reg(run, false, (int)sass_field(inst, SASS_COPY_TO_AT, 8)) : &zero;
   int64_t address[SASS_LANES], shared[SASS_LANES];
   if (is_far && number < SASS_RZ) above = reg(run, false, number + 1);
   if (!is_far && sass_field(inst, HAS_UNIFORM, 1))

@@ -25,6 +25,7 @@
 #include "base/str.h"
 #include "kernels/toolchain/dl.h"
 #include "kernels/toolchain/tool.h"
+#include "sass/sass_code.h"
 
 typedef struct Parser {
   Arena *arena;
@@ -251,15 +252,14 @@ SassResult *sass_disassemble_one(Arena *arena, const void *cubin, size_t bytes, 
 
 // Addresses that nvdisasm says hold no instruction: it prints nothing then, but names all of them.
 static int strike_refused(const char *said, unsigned char *code, size_t bytes, bool *struck) {
-  enum { BYTES_OF_ONE = 16 };
-  static const unsigned char nop[BYTES_OF_ONE] = {0x18, 0x79};
+  static const unsigned char nop[SASS_BYTES] = {0x18, 0x79};
   static const char before[] = "at address 0x";
   int n = 0;
   for (const char *at = said; (at = strstr(at, before));) {
     at += sizeof before - 1;
-    const size_t i = strtoul(at, NULL, 16) / BYTES_OF_ONE;
-    if (i >= bytes / BYTES_OF_ONE || struck[i]) continue;
-    memcpy(code + i * BYTES_OF_ONE, nop, sizeof nop);
+    const size_t i = strtoul(at, NULL, 16) / SASS_BYTES;
+    if (i >= bytes / SASS_BYTES || struck[i]) continue;
+    memcpy(code + i * SASS_BYTES, nop, sizeof nop);
     struck[i] = true;
     n++;
   }
@@ -267,11 +267,10 @@ static int strike_refused(const char *said, unsigned char *code, size_t bytes, b
 }
 
 static SassResult *without(Arena *arena, SassResult *sass, const bool *struck) {
-  enum { BYTES_OF_ONE = 16 };
   SassLine *lines = ARENA_ARRAY(arena, SassLine, sass->n_lines + 1);
   int n = 0;
   for (int i = 0; i < sass->n_lines; i++)
-    if (sass->lines[i].address < 0 || !struck[sass->lines[i].address / BYTES_OF_ONE])
+    if (sass->lines[i].address < 0 || !struck[sass->lines[i].address / SASS_BYTES])
       lines[n++] = sass->lines[i];
   sass->lines = lines;
   sass->n_lines = n;
@@ -280,14 +279,14 @@ static SassResult *without(Arena *arena, SassResult *sass, const bool *struck) {
 
 SassResult *sass_disassemble_bytes(Arena *arena, const char *target, const void *code, size_t bytes,
                                    double deadline_s) {
-  enum { TRIES = 4, BYTES_OF_ONE = 16 };
+  enum { TRIES = 4 };
   const char *tool = sass_find_tool(arena);
   if (!tool) return failed(arena, NULL, "nvdisasm was not found");
   const char *sm = str_starts(target, "sm_") ? target + 3 : target;
   const char *const words[] = {tool, "-b", arena_printf(arena, "SM%s", sm), "INPUT", NULL};
   unsigned char *asked = arena_alloc(arena, bytes + 1);
   memcpy(asked, code, bytes);
-  bool *struck = ARENA_ARRAY(arena, bool, bytes / BYTES_OF_ONE + 1);
+  bool *struck = ARENA_ARRAY(arena, bool, bytes / SASS_BYTES + 1);
   ToolResult run = {.ok = false};
   for (int i = 0; i < TRIES && !run.ok; i++) {
     run = tool_run(arena, words, asked, bytes, NULL, deadline_s);

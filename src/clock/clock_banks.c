@@ -8,7 +8,7 @@
 #include "sass/sass_product.h"
 
 void clock_banks_begin(ClockBanks *banks) {
-  *banks = (ClockBanks){0};
+  *banks = (ClockBanks){.kept_for = -1};
   for (int slot = 0; slot < SASS_SLOTS; slot++)
     for (int bank = 0; bank < CLOCK_BANKS; bank++) banks->warp[slot][bank] = -1;
 }
@@ -33,8 +33,11 @@ static inline bool is_read(const ClockBanks *banks, int warp, const SassInst *in
 }
 
 // Clocks of both ports, for an operand of mma.sync.
-static int clocks_of_operand(const SassInst *inst, int slot) {
+static int clocks_of_operand(const ClockBanks *banks, int warp, const SassInst *inst, int slot) {
   enum { C = 2 };
+  const int number = inst->read[slot];
+  if (number == SASS_NO_REGISTER) return 0;
+  if (banks->kept_for == warp && banks->kept[slot] == number) return 0;
   return slot != C && sass_is_half_deep(inst) ? 1 : 2;
 }
 
@@ -43,8 +46,8 @@ void clock_banks_needs(const ClockBanks *banks, int warp, const SassInst *inst,
   const bool in_pairs = inst->opcode->pipe == SASS_PIPE_TENSOR;
   for (int bank = 0; bank < CLOCK_BANKS; bank++) need[bank] = 0;
   for (int slot = 0; slot < SASS_SLOTS; slot++) {
-    if (in_pairs && inst->read[slot] != SASS_NO_REGISTER)
-      for (int bank = 0; bank < CLOCK_BANKS; bank++) need[bank] += clocks_of_operand(inst, slot);
+    for (int bank = 0; bank < CLOCK_BANKS && in_pairs; bank++)
+      need[bank] += clocks_of_operand(banks, warp, inst, slot);
     if (!in_pairs && is_read(banks, warp, inst, slot)) need[bank_of(inst->read[slot])]++;
   }
 }
@@ -71,22 +74,27 @@ void clock_banks_keep(ClockBanks *banks, int warp, const SassInst *inst) {
   }
 }
 
-static bool give_product(ClockBanks *banks, const int need[CLOCK_BANKS], int window) {
-  for (int bank = 0; bank < CLOCK_BANKS; bank++)
-    if (banks->owed[bank] > window) return false;
-  for (int bank = 0; bank < CLOCK_BANKS; bank++) banks->owed[bank] += need[bank];
-  return true;
+static void give_product(ClockBanks *banks, int warp, const SassInst *inst,
+                         const int need[CLOCK_BANKS]) {
+  clock_banks_read(banks, need, 0);
+  banks->kept_for = warp;
+  for (int slot = 0; slot < SASS_SLOTS; slot++)
+    banks->kept[slot] = inst->reuse >> slot & 1 ? inst->read[slot] : SASS_NO_REGISTER;
 }
 
 bool clock_banks_give(ClockBanks *banks, int warp, const SassInst *inst, int window) {
   int need[CLOCK_BANKS];
   uint64_t clocks[CLOCK_BANKS];
   clock_banks_needs(banks, warp, inst, need);
-  if (inst->opcode->pipe == SASS_PIPE_TENSOR) return give_product(banks, need, window);
+  if (inst->opcode->pipe == SASS_PIPE_TENSOR) {
+    give_product(banks, warp, inst, need);
+    return true;
+  }
   for (int bank = 0; bank < CLOCK_BANKS; bank++)
     if (!find_clocks(banks->taken[bank], need[bank], window, &clocks[bank])) return false;
   for (int bank = 0; bank < CLOCK_BANKS; bank++) banks->taken[bank] |= clocks[bank];
   clock_banks_keep(banks, warp, inst);
+  if (banks->kept_for != warp) banks->kept_for = -1;
   return true;
 }
 
@@ -114,12 +122,8 @@ void clock_banks_read(ClockBanks *banks, const int need[CLOCK_BANKS], int64_t ag
 
 void clock_banks_tick(ClockBanks *banks, int64_t clocks) {
   enum { BITS = 64 };
-  const uint64_t passed = clocks < BITS ? (UINT64_C(1) << clocks) - 1 : ~UINT64_C(0);
-  for (int bank = 0; bank < CLOCK_BANKS; bank++) {
-    const int64_t left = clocks - __builtin_popcountll(banks->taken[bank] & passed);
-    banks->owed[bank] = max64(0, banks->owed[bank] - left);
+  for (int bank = 0; bank < CLOCK_BANKS; bank++)
     banks->taken[bank] = clocks < BITS ? banks->taken[bank] >> clocks : 0;
-  }
 }
 
 void clock_banks_forget(ClockBanks *banks, int number) {

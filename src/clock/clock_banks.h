@@ -8,9 +8,11 @@
 //   even port
 //
 // A product of mma.sync reads each operand in two clocks of both ports, A and B in one where it is
-// half as deep, whatever is marked .reuse: as long as it keeps its pipe, 6 clocks or 4. What is
-// issued beside it comes first: the product takes the clocks that are left, and the next one waits
-// until it has nearly all of them.
+// half as deep: it takes the first clocks that are free, and what is issued behind it waits until
+// they are over. The next product of the warp finds an operand that is marked .reuse, and need not
+// read it; arithmetic of another warp in between drives it out. (lab/clock/frozen.cu on an H200: a
+// warp of FFMA each of which waits for the one before takes 4.1 clocks for one alone, and 6.0
+// beside a warp of products; lab/clock/products.cu.)
 //
 // An access reads its registers when it leaves the queue for memory; what is issued behind it waits
 // for the ports. (lab/clock/ports.cu on an H200: beside FFMA that keep the ports busy an LDS costs
@@ -24,8 +26,8 @@ enum { CLOCK_BANKS = 2 };
 
 typedef struct ClockBanks {
   uint64_t taken[CLOCK_BANKS];  // bit i: the port is taken i clocks from now
-  int64_t owed[CLOCK_BANKS];    // clocks of it that products have still to get
   int warp[SASS_SLOTS][CLOCK_BANKS], number[SASS_SLOTS][CLOCK_BANKS];  // the cache; warp -1: empty
+  int kept_for, kept[SASS_SLOTS];  // operands of products: the warp, -1: of none; their registers
 } ClockBanks;
 
 void clock_banks_begin(ClockBanks *banks);
@@ -33,8 +35,8 @@ void clock_banks_begin(ClockBanks *banks);
 void clock_banks_needs(const ClockBanks *banks, int warp, const SassInst *inst,
                        int need[CLOCK_BANKS]);
 // Takes the ports within `window` clocks, or longer where an operand count asks for it, and fills
-// the cache; false, and nothing is taken, where they are not free. Products may be behind by as
-// many clocks.
+// the cache; false, and nothing is taken, where they are not free. A product takes them when they
+// are.
 bool clock_banks_give(ClockBanks *banks, int warp, const SassInst *inst, int window);
 // Registers that an access reads of each bank: its address, of global memory in two, the data of a
 // store, and of LDGSTS the address that it copies to.

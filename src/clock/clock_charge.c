@@ -30,7 +30,7 @@ static int find_blame(const EngineScheduler *s, const EngineWarp *w, const SassI
   }
 }
 
-// Where a warp could have gone, another was chosen; or the one that was tried got no operands,
+// Where a warp could have gone, another was chosen; or what was issued last had no operands yet,
 // which holds up all of them, as the profiler counts it.
 static void settle(Engine *e, const EngineScheduler *s, EngineWarp *w) {
   const EngineSums then = w->since, *now = &s->sums;
@@ -68,13 +68,19 @@ void engine_charge_issue(Engine *e, EngineScheduler *s, int warp) {
   w->since.clocks++;
 }
 
-// A clock in which nothing was issued is lost by the warps that stood for a reason of their own.
+// A clock in which nothing was issued is lost by the warps that stood for a reason of their own, or
+// by the instruction that waited for its operands.
 void engine_charge_clocks(const Engine *e, EngineScheduler *s, double clocks,
                           ClockOutcome outcome) {
   if (!e->counts) return;
   s->sums.clocks += clocks;
-  if (outcome == CLOCK_HELD_UP) s->sums.held_up += clocks;
-  if (outcome != CLOCK_ISSUED && s->n_own) s->sums.lost += clocks / s->n_own;
+  if (outcome == CLOCK_HELD_UP) {
+    const int at = s->pending * CLOCK_CAUSE_COUNT + CLOCK_DISPATCH;
+    s->sums.held_up += clocks;
+    e->lost[at] += clocks * ENGINE_SHARES * e->weight;
+    e->blame[at] = s->pending;
+  }
+  if (outcome == CLOCK_NOTHING && s->n_own) s->sums.lost += clocks / s->n_own;
 }
 
 void engine_weigh(Engine *e, double weight) {

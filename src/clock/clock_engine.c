@@ -352,8 +352,8 @@ static void watch(Engine *e, const EngineScheduler *s, int which, int chosen, bo
   }
 }
 
-static bool gives_operands(Engine *e, EngineScheduler *s, int warp) {
-  const SassInst *inst = inst_of(e, warp);
+static bool gives_operands(Engine *e, EngineScheduler *s, int warp, int pc) {
+  const SassInst *inst = &e->in->code->inst[pc];
   return engine_is_queued(inst) || e->in->banks_are_free ||
          clock_banks_give(&s->banks, warp, inst, e->machine->read_window);
 }
@@ -394,28 +394,50 @@ static void sleep_until_ready(Engine *e, EngineScheduler *s, int warp) {
   s->asleep[warp] = w->ready;
 }
 
-// Only the first warp that could go is tried: if its operands are not there yet, it keeps the
-// others back.
+// A clock in which the instruction that was issued last waits for its operands: nothing is issued,
+// and the stalls of all warps of the scheduler stand still. (lab/clock/frozen.cu on an H200, and
+// FFMA of one bank whose control words were edited: where one is issued every third clock and holds
+// up the scheduler for one, FFMA of another warp that wait for each other take 5.4 clocks, not 4.)
+static void stand_still(Engine *e, EngineScheduler *s) {
+  const SassInst *inst = &e->in->code->inst[s->pending];
+  s->pipe_free[inst->opcode->pipe]++;
+  for (int i = 0; i < s->n; i++) {
+    const int warp = s->order[i];
+    EngineWarp *w = &e->warp[warp];
+    if (w->ready <= e->now) continue;
+    if (s->asleep[warp] == w->ready) s->asleep[warp]++;
+    w->ready++;
+  }
+  if (gives_operands(e, s, s->pending_warp, s->pending)) s->pending = -1;
+}
+
+static void issue_first(Engine *e, EngineScheduler *s, int warp) {
+  const int pc = e->warp[warp].pc;
+  if (!gives_operands(e, s, warp, pc)) {
+    s->pending = pc;
+    s->pending_warp = warp;
+  }
+  issue(e, s, warp);
+  sleep_until_ready(e, s, warp);
+}
+
 static bool run_scheduler(Engine *e, int which) {
   EngineScheduler *s = &e->scheduler[which];
   empty_queue(e, s);
+  const bool is_held_up = s->pending >= 0;
   const int first = s->wakes <= e->now ? find_first(e, s, which) : -1;
-  const bool is_held_up = first >= 0 && !gives_operands(e, s, first);
   const int chosen = is_held_up ? -1 : first;
-  if (is_held_up) engine_hold(e, s, first, CLOCK_DISPATCH, -1);
   if (e->watch) watch(e, s, which, chosen, is_held_up, 1);
   if (chosen >= 0) engine_charge_issue(e, s, chosen);
   engine_charge_clocks(e, s, 1,
-                       chosen >= 0  ? CLOCK_ISSUED
-                       : is_held_up ? CLOCK_HELD_UP
-                                    : CLOCK_NOTHING);
-  if (first >= 0) s->wakes = e->now + 1;
-  if (chosen >= 0) {
-    issue(e, s, chosen);
-    sleep_until_ready(e, s, chosen);
-  }
+                       is_held_up    ? CLOCK_HELD_UP
+                       : chosen >= 0 ? CLOCK_ISSUED
+                                     : CLOCK_NOTHING);
+  if (first >= 0 || is_held_up) s->wakes = e->now + 1;
+  if (is_held_up) stand_still(e, s);
+  if (chosen >= 0) issue_first(e, s, chosen);
   clock_banks_tick(&s->banks, 1);
-  return first >= 0;
+  return first >= 0 || is_held_up;
 }
 
 void engine_pass_over(Engine *e, int64_t to) {
@@ -463,6 +485,7 @@ Engine *engine_new(Arena *arena, const ClockKernel *in) {
   for (int i = 0; i < e->machine->schedulers; i++) {
     e->scheduler[i].last = e->scheduler[i].ordered = -1;
     for (int pipe = 0; pipe < SASS_PIPE_COUNT; pipe++) e->scheduler[i].pipe_user[pipe] = -1;
+    e->scheduler[i].pending = -1;
     clock_banks_begin(&e->scheduler[i].banks);
   }
   e->loop_at = find_loops(arena, in);

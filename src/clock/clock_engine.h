@@ -103,6 +103,8 @@ typedef struct EngineScheduler {
   double group_holds;     // when those of them are done that hold up arithmetic
   int64_t dispatch_free;  // when other arithmetic beside them has its operands
   ClockBanks banks;
+  // The instruction that was issued last and has no operands yet, and its warp; -1: none.
+  int pending, pending_warp;
   int order[CLOCK_WARPS_MAX], n;  // its warps, but for the one that it issued last
   int ordered;                    // as of which of the engine's changes; -1: not yet
   // The clock until which nothing changes for a warp, and the first of them all.

@@ -18,8 +18,8 @@ typedef struct EngineDue {
   int warp, scoreboard, next;
 } EngineDue;
 
-// Sums over the clocks of a scheduler that are counted: all of them; those in which the warp that
-// was tried got no operands; and of each in which nothing was issued, the share of a warp that
+// Sums over the clocks of a scheduler that are counted: all of them; those in which what was issued
+// last waited for its operands; and of each in which nothing was issued, the share of a warp that
 // stood for a reason of its own.
 typedef struct EngineSums {
   double clocks, held_up, lost;
@@ -105,6 +105,7 @@ typedef struct EngineScheduler {
   ClockBanks banks;
   // The instruction that was issued last and has no operands yet, and its warp; -1: none.
   int pending, pending_warp;
+  int product_reads;  // clocks that the last product of mma.sync keeps the ports for
   int order[CLOCK_WARPS_MAX], n;  // its warps, but for the one that it issued last
   int ordered;                    // as of which of the engine's changes; -1: not yet
   // The clock until which nothing changes for a warp, and the first of them all.

@@ -341,9 +341,18 @@ static bool is_past_pipe(const SassInst *inst) {
   return inst->opcode->kind == SASS_KIND_COPY && inst->bytes >= 16;
 }
 
+// An access reads its registers at the ports, and products of mma.sync are there before it: the one
+// that reads now, and where others stand in the queue one more for each of them. (LDGSTS behind one
+// another of attention kernels on an H200, with products of two other warps: 10.5 clocks each, a
+// product's 6 and their own 5; without products they take 6.)
+static int wait_for_product(const Engine *e, const EngineScheduler *s) {
+  if (e->in->banks_are_free || s->pipe_free[SASS_PIPE_TENSOR] <= e->now) return 0;
+  return s->queue_free > e->now ? s->product_reads : clock_banks_taken(&s->banks);
+}
+
 // The clock at which an instruction leaves the queue; the shared pipe is busy with it from then on.
 static double leave_queue(Engine *e, EngineScheduler *s, const SassInst *inst, double wavefronts) {
-  double leaves = (double)max64(e->now, s->queue_free);
+  double leaves = (double)max64(e->now, s->queue_free) + wait_for_product(e, s);
   if (e->shared_free < (double)e->now) e->shared_free = (double)e->now;
   if (e->shared_free > leaves) leaves = e->shared_free;
   if (is_store(inst) && sass_is_local(inst)) e->shared_free = leaves = wait_for_stores(e, leaves);

@@ -8,12 +8,12 @@
 // gemmview says of the same cubin:
 //
 //                          products                FFMA
-//   alone                  6.0        6.1          6.3         6.3
-//   LDS each 4, 2, 1       6.3 6.5 7.0  6.3 6.6 7.1   6.3 6.6 7.1   6.4 6.6 7.1
-//   LDS.128 each 4         6.3        6.3          6.4         6.5
-//   STS each 2, 1          7.0 9.2    7.5 9.0      6.8 7.4     6.8 7.6
-//   STS.128 each 4, 2      7.8 12.1   7.8 9.9      7.5 8.3     7.4 8.4
-//   IADD each 2, 1         6.3 6.4    6.2 6.5      6.4 6.8     6.4 6.8
+//   alone                  6.0        6.2          6.3         6.3
+//   LDS each 4, 2, 1       6.3 6.5 7.0  6.4 6.6 6.4   6.6 6.6 7.1   6.4 6.6 7.1
+//   LDS.128 each 4         6.3        6.5          6.4         6.5
+//   STS each 2, 1          7.0 9.2    7.2 8.5      6.8 7.4     6.8 7.6
+//   STS.128 each 4, 2      7.8 12.1   7.7 9.8      7.5 8.3     7.4 8.4
+//   IADD each 2, 1         6.3 6.4    6.4 6.7      6.4 6.8     6.4 6.8
 //
 // So an access reads its registers from the ports, whatever it brings back, and holds up a product
 // that reads its own.

@@ -7,14 +7,14 @@
 // H200, driver 580, nvcc 13.0, 2026-11-30: clocks of a round for each warp of a scheduler, with one,
 // two, three and four of them, and what the clock of gemmview says of the same cubin for two:
 //
-//   alone                      114.7  96.2  96.4  95.9     97
-//   two IADD                   123.8 107.8 110.0 108.5    107
-//   two FADD                   132.7 113.6 112.4 112.3    115
-//   four LDSM.x4, 10 LOP3      159.7 115.2 114.1 113.6    118
-//   the same and two IADD      180.8 130.3 130.1 128.6    128
-//   two FMNMX                  128.7 113.2 118.3 113.3    115
-//   one MUFU.EX2               149.7 140.3 144.6 145.3    140
-//   four FADD of one chain     312.7 218.3 184.3 167.3    170
+//   alone                      114.7  96.2  96.4  95.9    100
+//   two IADD                   123.8 107.8 110.0 108.5    110
+//   two FADD                   132.7 113.6 112.4 112.3    109
+//   four LDSM.x4, 10 LOP3      159.7 115.2 114.1 113.6    116
+//   the same and two IADD      180.8 130.3 130.1 128.6    134
+//   two FMNMX                  128.7 113.2 118.3 113.3    119
+//   one MUFU.EX2               149.7 140.3 144.6 145.3    141
+//   four FADD of one chain     312.7 218.3 184.3 167.3    204
 #include <cstdio>
 #include <cstdlib>
 

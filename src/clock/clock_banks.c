@@ -120,13 +120,6 @@ void clock_banks_read(ClockBanks *banks, const int need[CLOCK_BANKS], int64_t ag
     }
 }
 
-int clock_banks_taken(const ClockBanks *banks) {
-  int most = 0;
-  for (int bank = 0; bank < CLOCK_BANKS; bank++)
-    most = max_int(most, __builtin_popcountll(banks->taken[bank]));
-  return most;
-}
-
 void clock_banks_tick(ClockBanks *banks, int64_t clocks) {
   enum { BITS = 64 };
   for (int bank = 0; bank < CLOCK_BANKS; bank++)

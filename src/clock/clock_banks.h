@@ -43,8 +43,6 @@ bool clock_banks_give(ClockBanks *banks, int warp, const SassInst *inst, int win
 void clock_banks_access(const SassInst *inst, int need[CLOCK_BANKS]);
 // Takes the first free clocks of the ports for it, as if so many clocks ago.
 void clock_banks_read(ClockBanks *banks, const int need[CLOCK_BANKS], int64_t ago);
-// Clocks of the next ones in which a port is taken, of the port with most of them.
-int clock_banks_taken(const ClockBanks *banks);
 // So many clocks go by.
 void clock_banks_tick(ClockBanks *banks, int64_t clocks);
 // Fills the cache without a port; an instruction that waits for none, such as a load.

@@ -352,11 +352,13 @@ static void watch(Engine *e, const EngineScheduler *s, int which, int chosen, bo
   }
 }
 
-static void note_product(EngineScheduler *s, int warp, const SassInst *inst) {
+static void note_product(const Engine *e, EngineScheduler *s, int warp, const SassInst *inst) {
   int need[CLOCK_BANKS];
   if (inst->opcode->pipe != SASS_PIPE_TENSOR) return;
   clock_banks_needs(&s->banks, warp, inst, need);
   s->product_reads = max_int(need[0], need[1]);
+  s->product_before = s->product_at;
+  s->product_at = e->now;
 }
 
 static bool gives_operands(Engine *e, EngineScheduler *s, int warp, int pc) {
@@ -420,7 +422,7 @@ static void stand_still(Engine *e, EngineScheduler *s) {
 
 static void issue_first(Engine *e, EngineScheduler *s, int warp) {
   const int pc = e->warp[warp].pc;
-  note_product(s, warp, &e->in->code->inst[pc]);
+  note_product(e, s, warp, &e->in->code->inst[pc]);
   if (!gives_operands(e, s, warp, pc)) {
     s->pending = pc;
     s->pending_warp = warp;

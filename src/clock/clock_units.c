@@ -341,13 +341,15 @@ static bool is_past_pipe(const SassInst *inst) {
   return inst->opcode->kind == SASS_KIND_COPY && inst->bytes >= 16;
 }
 
-// An access reads its registers at the ports, and products of mma.sync are there before it: the one
-// that reads now, and where others stand in the queue one more for each of them. (LDGSTS behind one
-// another of attention kernels on an H200, with products of two other warps: 10.5 clocks each, a
-// product's 6 and their own 5; without products they take 6.)
-static int wait_for_product(const Engine *e, const EngineScheduler *s) {
-  if (e->in->banks_are_free || s->pipe_free[SASS_PIPE_TENSOR] <= e->now) return 0;
-  return s->queue_free > e->now ? s->product_reads : clock_banks_taken(&s->banks);
+// While products of mma.sync come, one of them reads between any two accesses of a queue; where
+// they come more seldom than they could, in a part of the cases. (LDGSTS behind one another in
+// attention kernels on an H200, with products of two other warps: 10.5 clocks each, a product's 6
+// and their own 5; without products they take 6. One LDSM behind each product, mma_ldsm1 of
+// lab/clock/sm.cu: 10.75 clocks for both.)
+static double wait_for_product(const Engine *e, const EngineScheduler *s) {
+  if (s->queue_free <= e->now || e->in->banks_are_free) return 0;
+  const int64_t gap = max64(s->product_at - s->product_before, e->now - s->product_at);
+  return s->product_reads * fmin(1, s->product_reads / fmax(1, (double)gap));
 }
 
 // The clock at which an instruction leaves the queue; the shared pipe is busy with it from then on.

@@ -40,6 +40,10 @@ static const struct {
     {"the second waits for what none sets",
      "st.global.u32 [%rd1], %r1;\nsetp.ne.u32 %p, %r1, 1;\n@%p bra S;\n" WAITS("%rd3") "S:\n"},
     {"all wait for all", COUNTS},
+    {"each reads where nobody knows",
+     "tex.1d.v4.f32.s32 {%f0, %f1, %f2, %f3}, [%rd1, {%r1}];\nmov.b32 %r8, %f0;\n"
+     "mul.wide.u32 %rd4, %r8, 4;\nadd.u64 %rd4, %rd0, %rd4;\nld.global.u32 %r9, [%rd4];\n"
+     "st.global.u32 [%rd1], %r1;\n"},
     {"the last traps",
      "st.global.u32 [%rd1], %r1;\nadd.u32 %r3, %r1, 1;\nsetp.ne.u32 %p, %r3, %r2;\n@%p bra S;\n"
      "trap;\nS:\n"},
@@ -58,7 +62,8 @@ static const char *text_of(const char *body) {
   return arena_printf(
       arena,
       ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 o)\n{\n"
-      ".reg .b32 %%r<16>;\n.reg .b64 %%rd<8>;\n.reg .pred %%p;\nld.param.u64 %%rd0, [o];\n"
+      ".reg .b32 %%r<16>;\n.reg .b64 %%rd<8>;\n.reg .pred %%p;\n.reg .f32 %%f<4>;\nld.param.u64 "
+      "%%rd0, [o];\n"
       "mov.u32 %%r9, %%tid.x;\nsetp.ne.u32 %%p, %%r9, %d;\n@%%p bra END;\n"
       "mov.u32 %%r1, %%ctaid.z;\nmov.u32 %%r3, %%nctaid.y;\nmov.u32 %%r4, %%ctaid.y;\n"
       "mad.lo.u32 %%r1, %%r1, %%r3, %%r4;\nmov.u32 %%r4, %%nctaid.x;\nmov.u32 %%r5, %%ctaid.x;\n"
@@ -70,8 +75,8 @@ static const char *text_of(const char *body) {
 }
 
 static void add_access(void *self, const PtxAccess *access) {
-  const int64_t said[] = {access->pc, access->rank, access->mask, access->addr[THREADS - 1],
-                          access->is_store};
+  const int64_t said[] = {access->pc,       access->rank,   access->mask, access->addr[THREADS - 1],
+                          access->is_store, access->unknown};
   uint64_t *sum = self;
   *sum = hash_bytes(*sum, said, sizeof said);
 }

@@ -58,6 +58,26 @@ static void tell_findings(Str *out, const PtxMachine *machine) {
     str_printf(out, " %lld approximations\n", (long long)ptx_machine_approximations(machine));
 }
 
+// How often each instruction ran, and what its accesses cost, by a sum.
+static void tell_counts(Str *out, const OpenCase *c) {
+  uint64_t sum = HASH_START;
+  for (int pc = 0; pc < c->module->n_code; pc++) {
+    const PtxSiteCount *s = ptx_tally_site(c->tally, pc);
+    const int64_t said[] = {ptx_machine_executions(c->machine, pc),
+                            s ? s->executions : -1,
+                            s ? s->wavefronts : -1,
+                            s ? s->ideal : -1,
+                            s ? s->wavefronts_most : -1,
+                            s ? s->sectors : -1,
+                            s ? s->ideal_sectors : -1,
+                            s ? s->countable : -1,
+                            s ? s->data_addresses : -1,
+                            s ? s->data_mask : -1};
+    sum = hash_bytes(sum, said, sizeof said);
+  }
+  str_printf(out, " counts %08x\n", (unsigned)sum);
+}
+
 static void tell_words(Str *out, const char *body, const uint32_t *stored) {
   static const char *const names[WORDS] = {"R16", "R17", "R18", "R19", "P1", "P2"};
   for (int word = 0; word < WORDS; word++) {
@@ -103,6 +123,7 @@ static void tell(Arena *arena, Str *out, const char *body, const uint64_t operan
     for (int i = 0; i < 3; i++) in[3 * lane + i] = operands[i][lane];
   const PtxOutcome outcome = ptx_machine_run(c.machine, 0, 0, 0);
   tell_findings(out, c.machine);
+  if (strchr(body, '[') || outcome != PTX_DONE) tell_counts(out, &c);
   if (outcome == PTX_DONE)
     tell_words(out, body, ptx_machine_bytes(c.machine, c.buffers[0], 4 * 6 * EDGE_LANES));
   else

@@ -144,7 +144,7 @@ void engine_let_happen(Engine *e) {
   while (*head >= 0) {
     const int slot = *head;
     EngineDue *due = &e->due[slot];
-    // What a block left open when it ended is none of the block's that has its place now.
+    // A scoreboard that a block left open when it ended is none of the next block's.
     if (e->warp[due->warp].block == due->block) {
       count_open(&e->warp[due->warp], due->scoreboard, -1);
       engine_wake(e, due->warp);

@@ -19,7 +19,7 @@ typedef struct Log {
 } Log;
 static Log *kept;
 
-// What the watcher was told since the last run that was added, in its order.
+// Accesses since the last run that was added, in their order.
 static struct {
   PtxTally *tally;
   uint64_t sum;

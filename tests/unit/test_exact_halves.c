@@ -58,7 +58,8 @@ typedef struct Operands {
   uint64_t a, b, c;
 } Operands;
 
-// Of three, one has a product in the middle of two halves, and a small c; one a sum that cancels.
+// Every third one has a product in the middle of two halves, and a small c; the next one's sum
+// cancels.
 static Operands drawn(const Half *h, uint64_t *seed, int n) {
   const int digits = 1 << h->digits;
 #define DIGITS (int)random_between(seed, 0, digits - 1)

@@ -1,4 +1,4 @@
-// What machine code's instructions read and write, what is lost and what nobody wrote:
+// The registers that instructions of machine code read and write, lose, or read unwritten:
 // tests/golden/told/flow.txt has it for the recorded kernels as they are, and for each of them with
 // another register at places all over the code.
 #include <check.h>

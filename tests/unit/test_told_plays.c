@@ -22,8 +22,8 @@ static const char *const names[] = {"FFMA", "FFMA",  "FFMA", "FMUL",   "IMAD",  
                                     "IMMA", "LDS",   "LDS",  "LDSM",   "STS",      "LDG",   "LDG",
                                     "LDL",  "STG",   "BAR",  "LDGSTS", "LDGDEPBAR"};
 
-// Of each instruction of a code; and the code as a loop, whose last one is the branch back. A loop
-// inside has its second third.
+// A code with the accesses of each instruction, and its loop, whose last instruction is the branch
+// back. A loop inside has its second third.
 typedef struct Drawn {
   SassCode code;
   SassLoop loop;

@@ -245,7 +245,7 @@ static void tell_row(Arena *arena, Str *out, sqlite3 *db, const Plain *plain) {
   str_add(out, "\n");
 }
 
-// What another program may have written in each column.
+// A row with this value in each column, as another program may have written it.
 static void tell_foreign_row(Arena *arena, Str *out, sqlite3 *db, const char *value) {
   sqlite3_stmt *query = NULL;
   Plain read = {0};

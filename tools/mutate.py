@@ -151,13 +151,29 @@ def tree_files():
     return [name for name in listed if name and os.path.isfile(os.path.join(ROOT, name))]
 
 
-def sum_tree():
-    """A sum over the files that suites depend on."""
-    found = hashlib.sha256()
-    for name in tree_files():
-        if name.startswith(("src/", "tests/", "data/", "Makefile")):
-            found.update(name.encode() + b"\0" + read(os.path.join(ROOT, name)))
-    return found.hexdigest()
+class Sums:
+    """For each suite a sum over the files that it depends on: all of the program and of the tests, but for other suites'
+    files, and for golden files and lists of tests/data that only other suites' files name."""
+
+    def __init__(self):
+        self.files = {name: hashlib.sha256(name.encode() + b"\0" + read(os.path.join(ROOT, name))).digest()
+                      for name in tree_files() if name.startswith(("src/", "tests/", "data/", "Makefile"))}
+        self.named_by = {}  # of files that suites' files name, those suites
+        for name in self.files:
+            suite = re.fullmatch(r"tests/unit/test_(\w+)\.c", name)
+            text = read(os.path.join(ROOT, name)).decode() if suite else ""
+            for word in set(re.findall(r'"([\w/]+\.txt)"', text)):
+                for path in ("tests/golden/" + word, "tests/data/" + word):
+                    self.named_by.setdefault(path, set()).add(suite.group(1))
+
+    def of(self, suite):
+        found = hashlib.sha256()
+        for name, sum_of_file in self.files.items():
+            other = re.fullmatch(r"tests/unit/test_(\w+)\.c", name)
+            owners = {other.group(1)} if other else self.named_by.get(name, {suite})
+            if suite in owners:
+                found.update(sum_of_file)
+        return found.hexdigest()
 
 
 def make(*arguments):
@@ -239,7 +255,7 @@ def lines_of(suite):
 
 
 def watched(suite, tree):
-    """(whether it passes, CPU seconds, what it ran) without a mutant, kept for the next run over the same tree."""
+    """(whether it passes, CPU seconds, what it ran) without a mutant, kept for the next run over the same files."""
     path = os.path.join(COPY, LINES, suite + ".pickle")
     if os.path.exists(path):
         kept = pickle.loads(read(path))
@@ -304,7 +320,7 @@ class Mutants:
         self.equal = read_equal()
         self.took = {}
         self.ran = {}
-        self.tree = ""  # a sum over it
+        self.sums = None
         self.commands = {}
         self.originals = {}
         self.asking = threading.Lock()
@@ -322,7 +338,7 @@ class Mutants:
             lock = self.locks.setdefault(suite, threading.Lock())
         with lock:
             if suite not in self.took:
-                passed, self.took[suite], self.ran[suite] = watched(suite, self.tree)
+                passed, self.took[suite], self.ran[suite] = watched(suite, self.sums.of(suite))
                 if not passed:
                     self.took[suite] = None
                     print("not asked, for it fails without a mutant:", suite, flush=True)
@@ -432,7 +448,7 @@ def main():
     copy_tree()
     build()
     make_covered(sorted(mutants.texts))
-    mutants.tree = sum_tree()
+    mutants.sums = Sums()
     caught = tried = 0
     replaced = dict.fromkeys(REPLACED, 0)
     try:

@@ -520,7 +520,7 @@ void engine_begin_block(Engine *e, int slot, int kind) {
   for (int i = 0; i < e->in->warps; i++) {
     const SassWay *way = &e->in->kind[kind].way[i];
     EngineWarp *w = &e->warp[slot * e->in->warps + i];
-    *w = (EngineWarp){.way = way, .before = -1, .ready = e->now};
+    *w = (EngineWarp){.way = way, .block = e->begun, .before = -1, .ready = e->now};
     w->lives = way->n_stretches > 0;
     if (!w->lives) continue;
     w->pc = way->stretch[0].first;

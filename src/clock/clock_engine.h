@@ -13,9 +13,10 @@ enum {
   ENGINE_WAITERS = 64,
 };
 
-// A scoreboard that falls at a clock; the others of the same clock are behind `next`.
+// A scoreboard that falls at a clock, of a warp of this block (EngineWarp.block); the others of the
+// same clock are behind `next`.
 typedef struct EngineDue {
-  int warp, scoreboard, next;
+  int warp, block, scoreboard, next;
 } EngineDue;
 
 // Sums over the clocks of a scheduler that are counted: all of them; those in which what was issued
@@ -27,6 +28,7 @@ typedef struct EngineSums {
 
 typedef struct EngineWarp {
   bool lives;
+  int block;         // how many had begun before its own
   ClockCause held;   // why it stands; CLOCK_SELECTED: it could go
   int blame;         // the instruction that it waits for; -1: none
   EngineSums since;  // of its scheduler, when that began

@@ -37,7 +37,7 @@ static void close_at(Engine *e, int warp, int scoreboard, double at) {
   const int slot = new_due(e);
   if (slot < 0) return;
   int *head = &e->wheel[when % ENGINE_WHEEL];
-  e->due[slot] = (EngineDue){warp, scoreboard, *head};
+  e->due[slot] = (EngineDue){warp, w->block, scoreboard, *head};
   e->due_at[when % ENGINE_WHEEL / 64] |= UINT64_C(1) << when % 64;
   *head = slot;
   w->back[scoreboard] = when;
@@ -144,8 +144,11 @@ void engine_let_happen(Engine *e) {
   while (*head >= 0) {
     const int slot = *head;
     EngineDue *due = &e->due[slot];
-    count_open(&e->warp[due->warp], due->scoreboard, -1);
-    engine_wake(e, due->warp);
+    // A scoreboard that a block left open when it ended is none of the next block's.
+    if (e->warp[due->warp].block == due->block) {
+      count_open(&e->warp[due->warp], due->scoreboard, -1);
+      engine_wake(e, due->warp);
+    }
     *head = due->next;
     due->next = e->free_due;
     e->free_due = slot;

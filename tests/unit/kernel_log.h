@@ -8,8 +8,11 @@
 #include "ptx/tally/tally.h"
 
 void kernel_log_begin(void);
-// A run of `machine`, and the words that it left. `tally` may be NULL.
+// The watcher of a machine whose run is added later: accesses go on to the tally, which may be
+// NULL.
+void kernel_log_watch(PtxMachine *machine, PtxTally *tally);
+// A run of `machine`, and the `n` words that it left at the address. `tally` may be NULL.
 void kernel_log_add(const PtxMachine *machine, const PtxModule *module, PtxOutcome outcome,
-                    const PtxTally *tally, const uint32_t *words, int n);
+                    const PtxTally *tally, uint64_t address, int n);
 // Compares with tests/golden/`golden`.
 void kernel_log_check(const char *golden);

@@ -40,11 +40,11 @@ PtxKernel ptx_kernel_run(Arena *arena, const char *ptx, const char *name, int th
   ptx_machine_param(k.machine, 0, &from, 8);
   ptx_machine_param(k.machine, 1, &to, 8);
   k.tally = ptx_tally_new(arena, k.module, kernel);
-  ptx_machine_watch(k.machine, ptx_tally_access, k.tally);
+  kernel_log_watch(k.machine, k.tally);
   k.outcome = ptx_machine_run(k.machine, 0, 0, 0);
   k.out = ptx_machine_bytes(k.machine, to, bytes);
   k.out_address = to;
-  kernel_log_add(k.machine, k.module, k.outcome, k.tally, k.out, PTX_KERNEL_WORDS);
+  kernel_log_add(k.machine, k.module, k.outcome, k.tally, to, PTX_KERNEL_WORDS);
   return k;
 }
 

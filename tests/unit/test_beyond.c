@@ -3,6 +3,7 @@
 #include <check.h>
 #include <string.h>
 
+#include "kernel_log.h"
 #include "ptx/run/machine.h"
 
 Suite *suite_beyond(void);
@@ -87,7 +88,9 @@ static Run run(const char *way, uint64_t to, bool leaves_out) {
   ptx_machine_param(r.machine, 0, map, sizeof map);
   ptx_machine_param(r.machine, 1, &to, sizeof to);
   ptx_machine_param(r.machine, 2, &done, sizeof done);
+  kernel_log_watch(r.machine, NULL);
   r.outcome = ptx_machine_run(r.machine, 0, 0, 0);
+  kernel_log_add(r.machine, module, r.outcome, NULL, done, 1);
   memcpy(&r.done, ptx_machine_bytes(r.machine, done, 4), 4);
   return r;
 }
@@ -124,12 +127,19 @@ START_TEST(what_is_at_hand_stays) {
 }
 END_TEST
 
+START_TEST(all_that_runs_say) { kernel_log_check("kernels/beyond.txt"); }
+END_TEST
+
 Suite *suite_beyond(void) {
   Suite *suite = suite_create("beyond");
+  kernel_log_begin();
   TCase *tcase = tcase_create("beyond");
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_loop_test(tcase, what_is_left_out_ends_the_run, 0, WAYS);
   tcase_add_loop_test(tcase, what_is_at_hand_stays, 0, WAYS);
   suite_add_tcase(suite, tcase);
+  TCase *log = tcase_create("log");
+  tcase_add_test(log, all_that_runs_say);
+  suite_add_tcase(suite, log);
   return suite;
 }

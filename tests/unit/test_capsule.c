@@ -1,6 +1,7 @@
 // A capsule is read back as it was written, and refused by one sentence when it was cut anywhere,
 // changed anywhere, or is newer than its reader.
 #include <check.h>
+#include <limits.h>
 #include <stdlib.h>
 
 #include "base/random.h"
@@ -189,6 +190,37 @@ START_TEST(test_content_of_no_kind_is_refused) {
     const bool is_read = read_bytes(arena, out.text, out.length, &why) != NULL;
     ck_assert_msg(is_read == (content < CAPSULE_CONTENTS), "%d: %s", content, why);
   }
+}
+END_TEST
+
+// Each number of a launch at the edges of what it may be.
+START_TEST(test_numbers_of_launches_are_read_up_to_their_ends) {
+  const uint64_t most = INT64_MAX,
+                 edges[] = {0,        1,    2,        INT_MAX,   (uint64_t)INT_MAX + 1,
+                            most - 1, most, most + 1, UINT64_MAX};
+  const char *why;
+  Capsule capsule = a_capsule();
+  for (int field = 0; field < 5; field++)
+    for (size_t i = 0; i < sizeof edges / sizeof *edges; i++) {
+      const uint64_t edge = edges[i];
+      Str out = str_new(arena);
+      CapsuleLaunch of = {
+          .kernel = "k", .grid = {1, 1, 1}, .block = {1, 1, 1}, .times = most, .timed = 1};
+      uint64_t *const numbers[] = {&of.smem, &of.times, &of.first, &of.timed, &of.nano};
+      *numbers[field] = edge;
+      capsule.launches = &of, capsule.n_launches = 1;
+      ck_assert(capsule_write(arena, &capsule, collect, &out));
+      const Capsule *read = read_bytes(arena, out.text, out.length, &why);
+      const bool legal = edge <= most && (field != 0 || edge <= INT_MAX) && (field != 1 || edge);
+      ck_assert_msg((read != NULL) == legal, "number %d is %llu: %s", field,
+                    (unsigned long long)edge, why);
+      const CapsuleLaunch *got = read ? &read->launches[0] : &of;
+      ck_assert_uint_eq(got->smem, of.smem);
+      ck_assert_uint_eq(got->times, of.times);
+      ck_assert_uint_eq(got->first, of.first);
+      ck_assert_uint_eq(got->timed, of.timed);
+      ck_assert_uint_eq(got->nano, of.nano);
+    }
 }
 END_TEST
 
@@ -400,6 +432,7 @@ Suite *suite_capsule(void) {
   tcase_add_test(tc, test_a_table_ends_within_the_bytes);
   tcase_add_test(tc, test_content_of_no_kind_is_refused);
   tcase_add_test(tc, test_launches_that_are_none_are_refused);
+  tcase_add_test(tc, test_numbers_of_launches_are_read_up_to_their_ends);
   tcase_add_test(tc, test_extents_that_are_none_are_refused);
   tcase_add_test(tc, test_version_is_the_lowest_that_is_right);
   tcase_add_test(tc, test_any_changed_byte_is_refused);

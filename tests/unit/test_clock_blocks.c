@@ -136,6 +136,53 @@ END_TEST
 
 // ---- loads --------------------------------------------------------------------------------------
 
+// A block of one warp that asks L2 for a line, computes for `late` instructions, and has a line
+// that nobody waits for when it ends.
+static ClockStay play_open_loads(int blocks, int late) {
+  enum { ASK, PLAIN, LEFT, WAIT, N };
+  static const double nothing[N];
+  static const double lines[N] = {[ASK] = 1, [LEFT] = 1}, share[N] = {[ASK] = 1, [LEFT] = 1},
+                      bytes[N] = {[ASK] = 128, [LEFT] = 128};
+  SassInst inst[N] = {[ASK] = inst_of("LDG", SASS_PIPE_FAR, SASS_KIND_LOAD),
+                      [PLAIN] = inst_of("", SASS_PIPE_ALU, SASS_KIND_PLAIN),
+                      [LEFT] = inst_of("LDG", SASS_PIPE_FAR, SASS_KIND_LOAD),
+                      [WAIT] = inst_of("", SASS_PIPE_ALU, SASS_KIND_PLAIN)};
+  inst[ASK].writes_scoreboard = inst[LEFT].writes_scoreboard = 0;
+  inst[WAIT].wait = 1;
+  const SassCode code = {N, inst};
+  SassStretch *stretch = ARENA_ARRAY(arena, SassStretch, late + 3);
+  int n = 0;
+  stretch[n++] = (SassStretch){ASK, ASK};
+  for (int i = 0; i < late; i++) stretch[n++] = (SassStretch){PLAIN, PLAIN};
+  stretch[n++] = (SassStretch){WAIT, WAIT};
+  stretch[n++] = (SassStretch){LEFT, LEFT};
+  SassWay way = {.ended = true, .n_stretches = n, .stretch = stretch};
+  const ClockBlock block = {&way};
+  const ClockKernel kernel = {.machine = clock_hand_machine(arena),
+                              .code = &code,
+                              .wavefronts = nothing,
+                              .lines = lines,
+                              .far_bytes = bytes,
+                              .far_share = share,
+                              .warps = 1,
+                              .n_kinds = 1,
+                              .kind = &block,
+                              .blocks = blocks,
+                              .resident = 1,
+                              .cut_loop = -1};
+  return clock_play_kernel(arena, &kernel);
+}
+
+// The load that a block leaves open is not taken for the next block's: that waits for its own.
+START_TEST(what_a_block_left_open_is_not_the_next_ones) {
+  for (int late = 0; late <= 400; late += 25) {
+    const ClockStay one = play_open_loads(1, late), three = play_open_loads(3, late);
+    ck_assert(!one.gave_up && !three.gave_up);
+    ck_assert_double_ge(three.turn.clocks, 3 * one.turn.clocks);
+  }
+}
+END_TEST
+
 // A warp loads, waits, and computes for a while, `TURNS` times; the second of the two comes later
 // by half a latency.
 static double clocks_of_loads(double first_share) {
@@ -211,6 +258,7 @@ Suite *suite_clock_blocks(void) {
   tcase_add_test(tests, a_last_wave_may_give_an_sm_as_many_as_fit);
   tcase_add_test(tests, the_foremost_sm_gets_more_of_a_last_wave);
   tcase_add_test(tests, a_line_comes_for_all_warps_that_ask_for_it);
+  tcase_add_test(tests, what_a_block_left_open_is_not_the_next_ones);
   tcase_add_test(tests, l2_writes_more_than_is_spilled);
   suite_add_tcase(suite, tests);
   return suite;

@@ -232,6 +232,14 @@ START_TEST(loops_are_read_from_their_text_or_not_at_all) {
   ck_assert_mem_eq(&read.inner.multiplies, &its.inner.multiplies, 3 * sizeof(int));
   ck_assert_double_eq(read.inner.far_clocks, 1602);
   ck_assert_int_eq(read.outer.instructions, 40);
+  static const char *const good[] = {"200 100 0 310.5 1602 80 40 0 120 120", "0 0 0 0 0 0 0 0 0 0",
+                                     "1 1 7 5 5 0 0 0 0 999999999"};
+  for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+    ck_assert_msg(compiled_code_read(good[i], &read), "%s", good[i]);
+    CompiledCode again;
+    ck_assert(compiled_code_read(compiled_code_text(arena, &read), &again));
+    ck_assert_str_eq(compiled_code_text(arena, &again), good[i]);
+  }
   static const char *const bad[] = {"",
                                     "1",
                                     "64 100 2 310.5 1602 0 40 0 120",
@@ -240,6 +248,13 @@ START_TEST(loops_are_read_from_their_text_or_not_at_all) {
                                     "64 100 -2 310.5 1602 0 40 0 120 120",
                                     "64 100 2 1602 310.5 0 40 0 120 120",
                                     "64 100 2 nan nan 0 40 0 120 120",
+                                    "201 100 2 310.5 1602 0 40 0 120 120",
+                                    "-1 100 2 310.5 1602 0 40 0 120 120",
+                                    "64 100 2 -0.5 1602 0 40 0 120 120",
+                                    "64 100 2 310.5 1e9 0 40 0 120 120",
+                                    "64 100 2 310.5 1602 81 40 0 120 120",
+                                    "64 100 2 310.5 1602 0 40 -1 120 120",
+                                    "64 100 2 310.5 1602 0 40 0 120 119",
                                     "999 100 2 310.5 1602 0 40 0 120 120"};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     ck_assert_msg(!compiled_code_read(bad[i], &read), "%s", bad[i]);

@@ -7,6 +7,7 @@
 
 #include "banks/layouts/tma_map.h"
 #include "base/str.h"
+#include "kernel_log.h"
 #include "machine_case.h"
 #include "ptx/run/run.h"
 
@@ -107,7 +108,10 @@ static Run run(const Given *given) {
   ptx_machine_param(out.machine, 1, &from, sizeof from);
   unsigned char *map = (unsigned char *)ptx_machine_bytes(out.machine, from, TMA_MAP_BYTES);
   if (given->tensor) write_map(given->tensor, given->is_out ? to : from + TENSOR_AT, map);
+  PtxTally *tally = ptx_tally_new(arena, module, &module->functions[0]);
+  kernel_log_watch(out.machine, tally);
   out.outcome = ptx_machine_run(out.machine, 0, 0, 0);
+  kernel_log_add(out.machine, module, out.outcome, tally, to, BUFFER_BYTES / 4);
   if (ptx_machine_findings(out.machine)) out.finding = ptx_machine_finding(out.machine, 0);
   out.out = (const uint32_t *)ptx_machine_bytes(out.machine, to, BUFFER_BYTES);
   return out;
@@ -481,8 +485,12 @@ START_TEST(a_product_that_is_over_was_asked_for_by_four_warps) {
 }
 END_TEST
 
+START_TEST(all_that_runs_say) { kernel_log_check("kernels/machine_async.txt"); }
+END_TEST
+
 Suite *suite_machine_async(void) {
   Suite *suite = suite_create("machine_async");
+  kernel_log_begin();
   TCase *tcase = tcase_create("machine_async");
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_loop_test(tcase, a_wait_for_what_is_sent_is_one_by_its_scoreboard, 0, SENDS);
@@ -496,5 +504,8 @@ Suite *suite_machine_async(void) {
   tcase_add_loop_test(tcase, a_product_that_is_over_was_asked_for_by_four_warps, 0, PRODUCTS);
   tcase_add_loop_test(tcase, mbarriers_are_told_as_the_code_says, 0, SIGNALS);
   suite_add_tcase(suite, tcase);
+  TCase *log = tcase_create("log");
+  tcase_add_test(log, all_that_runs_say);
+  suite_add_tcase(suite, log);
   return suite;
 }

@@ -329,6 +329,8 @@ static const char *way_text(Arena *a, const McFault *found, const McRepair *repa
   for (int i = 0; i < found->n_way; i++) str_printf(&out, " %x", found->way[i] * 16);
   str_add(&out, "; beside");
   for (int i = 0; i < found->n_beside; i++) str_printf(&out, " %x", found->beside[i] * 16);
+  str_add(&out, "; early");
+  for (int i = 0; i < found->n_early; i++) str_printf(&out, " %x", found->early[i] * 16);
   str_printf(&out, "\n     %s\n", repair->found ? mc_repair_text(a, repair) : "");
   return out.text;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "kernel_log.h"
 #include "machine_case.h"
 #include "open_case.h"
 
@@ -357,7 +358,9 @@ START_TEST(a_form_gives_each_lane_its_value) {
   ck_assert_msg(module != NULL, "%s", diags_text(arena, &diags));
   ck_assert(str_starts(module->source, "/*0000*/ S2R R1, SR_TID.Y"));
   const OpenCase c = open_case_load_module(arena, K01, module);
+  kernel_log_watch(c.machine, c.tally);
   const PtxOutcome outcome = ptx_machine_run(c.machine, 0, 0, 0);
+  kernel_log_add(c.machine, module, outcome, c.tally, c.buffers[0], LANES);
   const PtxFinding *f = ptx_machine_findings(c.machine) ? ptx_machine_finding(c.machine, 0) : NULL;
   ck_assert_msg(outcome == PTX_DONE && !f, "%s: %s", forms[_i].code, f && f->text ? f->text : "?");
   uint32_t got[LANES];
@@ -395,12 +398,19 @@ START_TEST(a_parameter_ends_where_they_all_end) {
 }
 END_TEST
 
+START_TEST(all_that_runs_say) { kernel_log_check("kernels/machine_forms.txt"); }
+END_TEST
+
 Suite *suite_machine_forms(void) {
   Suite *suite = suite_create("machine_forms");
+  kernel_log_begin();
   TCase *tcase = tcase_create("machine_forms");
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_loop_test(tcase, a_form_gives_each_lane_its_value, 0, FORMS);
   tcase_add_test(tcase, a_parameter_ends_where_they_all_end);
   suite_add_tcase(suite, tcase);
+  TCase *log = tcase_create("log");
+  tcase_add_test(log, all_that_runs_say);
+  suite_add_tcase(suite, log);
   return suite;
 }

@@ -5,6 +5,7 @@
 
 #include "base/random.h"
 #include "base/str.h"
+#include "kernel_log.h"
 #include "ptx_kernel.h"
 
 Suite *suite_open_copies(void);
@@ -223,8 +224,12 @@ START_TEST(cp_async_reads_so_many_bytes) {
 }
 END_TEST
 
+START_TEST(all_that_runs_say) { kernel_log_check("kernels/copies.txt"); }
+END_TEST
+
 Suite *suite_open_copies(void) {
   Suite *suite = suite_create("open_copies");
+  kernel_log_begin();
   TCase *tcase = tcase_create("copies");
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_loop_test(tcase, columns_are_the_first_that_are_free, 0, 12);
@@ -232,5 +237,8 @@ Suite *suite_open_copies(void) {
   tcase_add_loop_test(tcase, rows_go_to_the_lanes_of_their_warps, 0, SHAPES);
   tcase_add_test(tcase, cp_async_reads_so_many_bytes);
   suite_add_tcase(suite, tcase);
+  TCase *log = tcase_create("log");
+  tcase_add_test(log, all_that_runs_say);
+  suite_add_tcase(suite, log);
   return suite;
 }

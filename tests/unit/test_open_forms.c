@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "kernel_log.h"
 #include "ptx/run/run.h"
 #include "ptx_kernel.h"
 
@@ -218,8 +219,12 @@ START_TEST(test_what_is_not_heeded_ends_the_block) {
 }
 END_TEST
 
+START_TEST(all_that_runs_say) { kernel_log_check("kernels/forms.txt"); }
+END_TEST
+
 Suite *suite_open_forms(void) {
   Suite *suite = suite_create("open_forms");
+  kernel_log_begin();
   TCase *tcase = tcase_create("forms");
   tcase_set_timeout(tcase, 120);
   tcase_add_checked_fixture(tcase, setup, teardown);
@@ -228,5 +233,8 @@ Suite *suite_open_forms(void) {
   tcase_add_loop_test(tcase, test_what_is_not_heeded_gives_unknown_values, 0, GIVES);
   tcase_add_loop_test(tcase, test_what_is_not_heeded_ends_the_block, 0, ENDS);
   suite_add_tcase(suite, tcase);
+  TCase *log = tcase_create("log");
+  tcase_add_test(log, all_that_runs_say);
+  suite_add_tcase(suite, log);
   return suite;
 }

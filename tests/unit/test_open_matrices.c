@@ -4,6 +4,7 @@
 #include <check.h>
 #include <string.h>
 
+#include "kernel_log.h"
 #include "ptx_kernel.h"
 
 Suite *suite_open_matrices(void);
@@ -374,8 +375,12 @@ START_TEST(bar_red_counts_and_joins) {
 }
 END_TEST
 
+START_TEST(all_that_runs_say) { kernel_log_check("kernels/matrices.txt"); }
+END_TEST
+
 Suite *suite_open_matrices(void) {
   Suite *suite = suite_create("open_matrices");
+  kernel_log_begin();
   TCase *tcase = tcase_create("matrices");
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_loop_test(tcase, wmma_multiplies_as_by_hand, 0, PRODUCTS);
@@ -385,5 +390,8 @@ Suite *suite_open_matrices(void) {
   tcase_add_loop_test(tcase, stmatrix_puts_each_element_in_its_place, 0, 6);
   tcase_add_test(tcase, bar_red_counts_and_joins);
   suite_add_tcase(suite, tcase);
+  TCase *log = tcase_create("log");
+  tcase_add_test(log, all_that_runs_say);
+  suite_add_tcase(suite, log);
   return suite;
 }

@@ -4,6 +4,7 @@
 #include <check.h>
 #include <string.h>
 
+#include "kernel_log.h"
 #include "ptx_kernel.h"
 
 Suite *suite_open_reduces(void);
@@ -309,8 +310,12 @@ START_TEST(bulk_reductions_change_shared_cells) {
 }
 END_TEST
 
+START_TEST(all_that_runs_say) { kernel_log_check("kernels/reduces.txt"); }
+END_TEST
+
 Suite *suite_open_reduces(void) {
   Suite *suite = suite_create("open_reduces");
+  kernel_log_begin();
   TCase *tcase = tcase_create("reduces");
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_loop_test(tcase, atoms_give_what_was_there, 0, OPERATIONS);
@@ -321,5 +326,8 @@ Suite *suite_open_reduces(void) {
   tcase_add_loop_test(tcase, bulk_reductions_change_global_cells, 0, OPERATIONS);
   tcase_add_loop_test(tcase, bulk_reductions_change_shared_cells, 0, OPERATIONS);
   suite_add_tcase(suite, tcase);
+  TCase *log = tcase_create("log");
+  tcase_add_test(log, all_that_runs_say);
+  suite_add_tcase(suite, log);
   return suite;
 }

@@ -2,6 +2,7 @@
 #include <check.h>
 
 #include "base/str.h"
+#include "kernel_log.h"
 #include "ptx_kernel.h"
 
 Suite *suite_open_results(void);
@@ -222,13 +223,20 @@ START_TEST(test_an_atomic_gives_what_was_and_leaves_what_is) {
 }
 END_TEST
 
+START_TEST(all_that_runs_say) { kernel_log_check("kernels/results.txt"); }
+END_TEST
+
 Suite *suite_open_results(void) {
   Suite *suite = suite_create("open_results");
+  kernel_log_begin();
   TCase *tcase = tcase_create("results");
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_loop_test(tcase, test_an_instruction_by_its_result, 0, RESULTS);
   tcase_add_loop_test(tcase, test_an_atomic_gives_what_was_and_leaves_what_is, 0,
                       sizeof atomics / sizeof *atomics);
   suite_add_tcase(suite, tcase);
+  TCase *log = tcase_create("log");
+  tcase_add_test(log, all_that_runs_say);
+  suite_add_tcase(suite, log);
   return suite;
 }

@@ -406,6 +406,36 @@ START_TEST(test_a_call_leaves_the_callers_registers) {
 }
 END_TEST
 
+// Arguments that are numbers, special registers and addresses, of each width, and results of them.
+START_TEST(test_a_call_takes_what_is_no_register) {
+  static const char text[] =
+      ".version 8.0\n.target sm_90\n.address_size 64\n"
+      ".func (.reg .b32 %r) f(.reg .b32 %a, .reg .b32 %b, .reg .b32 %c)\n{\n.reg .b32 %s;\n"
+      "mad.lo.u32 %s, %a, 1000, %b;\nmad.lo.u32 %r, %s, 100, %c;\nret;\n}\n"
+      ".func (.param .b64 r) g(.param .b32 a, .param .b64 b)\n{\n.reg .b32 %x;\n"
+      ".reg .b64 %y, %z;\nld.param.u32 %x, [a];\nld.param.u64 %y, [b];\n"
+      "mul.wide.u32 %z, %x, 3;\nadd.u64 %z, %z, %y;\nst.param.b64 [r], %z;\nret;\n}\n"
+      ".visible .entry k(.param .u64 i, .param .u64 o)\n{\n"
+      ".reg .b32 %r<8>;\n.reg .b64 %rd<8>;\nld.param.u64 %rd0, [o];\nmov.u32 %r0, %tid.x;\n"
+      "mul.wide.u32 %rd1, %r0, 4;\nadd.u64 %rd0, %rd0, %rd1;\n"
+      "call (%r1), f, (7, %tid.x, %laneid);\nst.global.u32 [%rd0], %r1;\n"
+      "call (%r1), f, (%r0, 5, %ntid.x);\nst.global.u32 [%rd0+256], %r1;\n"
+      "call (%r1), f, (%warpid, %r0, 9);\nst.global.u32 [%rd0+512], %r1;\n"
+      "{\n.param .b32 p;\n.param .b64 q, s;\nst.param.b32 [p], 11;\nst.param.b64 [q], %rd1;\n"
+      "call (s), g, (p, q);\nld.param.b64 %rd2, [s];\n}\n"
+      "cvt.u32.u64 %r2, %rd2;\nst.global.u32 [%rd0+768], %r2;\nret;\n}\n";
+  const PtxKernel k = ptx_kernel_run(arena, text, "k", 64, in);
+  ck_assert_msg(k.outcome == PTX_DONE, "%s",
+                k.outcome == PTX_STOPPED ? ptx_machine_finding(k.machine, 0)->text : "");
+  for (uint32_t t = 0; t < 64; t++) {
+    ck_assert_uint_eq(k.out[t], (7 * 1000 + t) * 100 + t % 32);
+    ck_assert_uint_eq(k.out[64 + t], (t * 1000 + 5) * 100 + 64);
+    ck_assert_uint_eq(k.out[128 + t], (t / 32 * 1000 + t) * 100 + 9);
+    ck_assert_uint_eq(k.out[192 + t], 33 + 4 * t);
+  }
+}
+END_TEST
+
 // ---- bad text -----------------------------------------------------------------------------------
 
 static const struct {
@@ -496,6 +526,7 @@ Suite *suite_open_run(void) {
   tcase_add_test(tcase, test_what_stopped_a_block_is_kept);
   tcase_add_test(tcase, test_a_kernel_has_the_variables_that_it_names);
   tcase_add_test(tcase, test_a_call_leaves_the_callers_registers);
+  tcase_add_test(tcase, test_a_call_takes_what_is_no_register);
   tcase_add_test(tcase, test_a_text_may_end_in_a_nul);
   tcase_add_loop_test(tcase, test_bad_text_is_told_with_its_line, 0, TEXTS);
   tcase_add_test(tcase, test_all_that_runs_say);

@@ -23,9 +23,9 @@ typedef struct Run {
 } Run;
 
 static PtxOutcome ran(const Run *run) {
+  kernel_log_watch(run->machine, NULL);
   const PtxOutcome outcome = ptx_machine_run(run->machine, 0, 0, 0);
-  kernel_log_add(run->machine, run->module, outcome, NULL,
-                 ptx_machine_bytes(run->machine, run->to, CELLS * 4), CELLS);
+  kernel_log_add(run->machine, run->module, outcome, NULL, run->to, CELLS);
   return outcome;
 }
 

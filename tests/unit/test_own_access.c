@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "banks/solver/own_access.h"
+#include "base/hash.h"
 #include "base/str.h"
+#include "golden.h"
 
 Suite *suite_own_access(void);
 
@@ -144,6 +146,56 @@ START_TEST(another_operation_or_unit) {
 }
 END_TEST
 
+// All that is read of an access, and offered for it: tests/golden/told/own.txt.
+static void tell(Str *out, const OwnAccess *o) {
+  str_printf(out,
+             "  %s of %s, %s is \"%s\"%s: rows of %d, steps of %d%s; %d of %d wavefronts; %s\n  ",
+             o->input.op->name, o->unit, o->name, o->text, o->expression ? ", an expression" : "",
+             o->row, o->step, o->pitch ? ", a pitch" : "", o->count.wavefronts, o->count.ideal,
+             o->proof ? o->proof : "-");
+  for (int lane = 0; lane < BANK_LANES; lane++) str_printf(out, " %d", (int)o->addr[lane]);
+  str_add(out, "\n");
+  for (int i = 0; i < o->n_layouts; i++) {
+    const OwnLayout *l = &o->layout[i];
+    uint64_t sum = HASH_START;
+    for (int lane = 0; lane < BANK_LANES; lane++)
+      sum = hash_bytes(sum, &l->addr[lane], sizeof l->addr[lane]);
+    str_printf(out, "    %s: %s%s, pad %d, %d wavefronts; %08x\n", l->layout, l->expression,
+               l->whole ? "" : " of what was there", l->pad, l->count.wavefronts, (unsigned)sum);
+  }
+}
+
+START_TEST(accesses_are_read_and_mended_as_reviewed) {
+  static const char *const texts[] = {"lane * 32",
+                                      "lane % 4 * 64 + lane / 4",
+                                      "(tid % 8) * 32 + lane / 8 * 4",
+                                      "lane * 48",
+                                      "lane / 2 * 128 + lane % 2 * 4",
+                                      "(lane * 7) % 32 * 16",
+                                      "1024 - lane * 32",
+                                      "lane * 4096",
+                                      "lane * 20000",
+                                      "0 256 512 768 1024 1280 1536 1792",
+                                      "0 128",
+                                      "128 0 384 256",
+                                      "4 132 260 388 516",
+                                      "0x1000 0x1080 0x1100,,0x1200",
+                                      "5000 5128 5256 5384 5512 5640",
+                                      "(lane ^ 5) * 32 + warp"};
+  static const char *const before[] = {"",           "lds64 ",     "lds128 ",      "sts32 ",
+                                       "sts64 f64 ", "lds16 f16 ", "bytes lds32 ", "ldmatrix ",
+                                       "warp 2 ",    "f32 sts128 "};
+  Str out = str_new(arena);
+  for (size_t t = 0; t < sizeof texts / sizeof *texts; t++)
+    for (size_t b = 0; b < sizeof before / sizeof *before; b++) {
+      const char *line = arena_printf(arena, "%s%s", before[b], texts[t]), *said = read(line);
+      str_printf(&out, "%s%s%s", line, *said ? ": " : "\n", said);
+      if (!*said) tell(&out, &own);
+    }
+  golden_check("told/own.txt", out.text);
+}
+END_TEST
+
 Suite *suite_own_access(void) {
   Suite *suite = suite_create("own_access");
   TCase *tcase = tcase_create("own");
@@ -153,6 +205,7 @@ Suite *suite_own_access(void) {
   tcase_add_test(tcase, what_has_no_pitch_is_lines);
   tcase_add_test(tcase, every_offer_is_what_it_says);
   tcase_add_test(tcase, another_operation_or_unit);
+  tcase_add_test(tcase, accesses_are_read_and_mended_as_reviewed);
   suite_add_tcase(suite, tcase);
   return suite;
 }

@@ -14,6 +14,7 @@
 #include "edges.h"
 #include "golden.h"
 #include "machine/mc_code.h"
+#include "machine/mc_run.h"
 #include "machine_case.h"
 #include "open_case.h"
 
@@ -57,6 +58,26 @@ static void tell_findings(Str *out, const PtxMachine *machine) {
     str_printf(out, " %lld approximations\n", (long long)ptx_machine_approximations(machine));
 }
 
+// How often each instruction ran, and what its accesses cost, by a sum.
+static void tell_counts(Str *out, const OpenCase *c) {
+  uint64_t sum = HASH_START;
+  for (int pc = 0; pc < c->module->n_code; pc++) {
+    const PtxSiteCount *s = ptx_tally_site(c->tally, pc);
+    const int64_t said[] = {ptx_machine_executions(c->machine, pc),
+                            s ? s->executions : -1,
+                            s ? s->wavefronts : -1,
+                            s ? s->ideal : -1,
+                            s ? s->wavefronts_most : -1,
+                            s ? s->sectors : -1,
+                            s ? s->ideal_sectors : -1,
+                            s ? s->countable : -1,
+                            s ? s->data_addresses : -1,
+                            s ? s->data_mask : -1};
+    sum = hash_bytes(sum, said, sizeof said);
+  }
+  str_printf(out, " counts %08x\n", (unsigned)sum);
+}
+
 static void tell_words(Str *out, const char *body, const uint32_t *stored) {
   static const char *const names[WORDS] = {"R16", "R17", "R18", "R19", "P1", "P2"};
   for (int word = 0; word < WORDS; word++) {
@@ -72,10 +93,22 @@ static void tell_words(Str *out, const char *body, const uint32_t *stored) {
   }
 }
 
+// Which operand of IDP.4A.U8.S8 is signed say bits 73 and 74 alone: words of a text have no order.
+static void write_signs(Arena *arena, char *cubin, size_t n, const char *body) {
+  McCubin read;
+  int at = 0;
+  if (!str_starts(body, "IDP.4A.")) return;
+  ck_assert(mc_cubin_read(arena, cubin, n, &read));
+  for (const char *c = before; *c; c++) at += *c == ';';
+  char *high = cubin + ((const char *)read.kernels[0].text.at - cubin) + 16 * at + 9;
+  *high = (char)((*high & ~6) | (body[7] == 'S') << 1 | (body[10] == 'S') << 2);
+}
+
 static void tell(Arena *arena, Str *out, const char *body, const uint64_t operands[3][EDGE_LANES]) {
   size_t n = 0;
   Diags diags = diags_new(arena);
-  const char *cubin = machine_case_file(arena, "k03", ".cubin", &n);
+  char *cubin = machine_case_file(arena, "k03", ".cubin", &n);
+  write_signs(arena, cubin, n, body);
   const char *code = arena_printf(arena, "%s%s%s", before, body, behind);
   const PtxModule *module =
       machine_case_read(arena, cubin, n, listing_of(arena, code), NULL, &diags);
@@ -90,6 +123,7 @@ static void tell(Arena *arena, Str *out, const char *body, const uint64_t operan
     for (int i = 0; i < 3; i++) in[3 * lane + i] = operands[i][lane];
   const PtxOutcome outcome = ptx_machine_run(c.machine, 0, 0, 0);
   tell_findings(out, c.machine);
+  if (strchr(body, '[') || outcome != PTX_DONE) tell_counts(out, &c);
   if (outcome == PTX_DONE)
     tell_words(out, body, ptx_machine_bytes(c.machine, c.buffers[0], 4 * 6 * EDGE_LANES));
   else
@@ -261,6 +295,58 @@ START_TEST(cubins_are_as_reviewed) {
 }
 END_TEST
 
+// ---- constant bank 0 ----------------------------------------------------------------------------
+
+static const PtxLaunch bank_launches[] = {
+    {.grid = {3, 5, 7}, .block = {32, 2, 1}},
+    {.grid = {4, 6, 2}, .block = {8, 4, 2}, .cluster = {4, 1, 1}},
+    {.grid = {8, 6, 3}, .block = {16, 1, 4}, .cluster = {1, 2, 3}, .cooperative = true},
+};
+
+// Every word that is known, up to one behind the parameters.
+static void tell_bank(Arena *arena, Str *out, const char *sm, const PtxLaunch *launch) {
+  size_t n = 0;
+  Diags diags = diags_new(arena);
+  const char *cubin =
+      open_case_bytes(arena, arena_printf(arena, "tests/data/cubins/%s.cubin", sm), &n);
+  const char *listing = "dots:\n.text.dots:\n        /*0000*/    EXIT ;\n";
+  const PtxModule *module = machine_case_read(arena, cubin, n, listing, "dots", &diags);
+  ck_assert_msg(module != NULL, "%s", diags_text(arena, &diags));
+  PtxMachine *m =
+      ptx_machine_new(arena, module, ptx_module_kernel(module, "dots", &diags), launch, &diags);
+  if (!m) {
+    str_printf(out, "  %s\n", diags_text(arena, &diags));
+    return;
+  }
+  for (int i = 0; i < 3; i++)
+    ptx_machine_param(m, i, &(uint64_t){UINT64_C(0x1122334455667788) + (uint64_t)i}, i < 2 ? 8 : 4);
+  for (int bank = -1; bank < MC_BANKS + 1; bank++)
+    for (int at = -4; at < module->machine->parameters + 24; at += 4) {
+      uint32_t value = 0;
+      if (mc_constant(m, NULL, bank, at, &value))
+        str_printf(out, " %s%d:%x=%x", bank ? "bank " : "", bank, at, value);
+      else if (value)
+        str_printf(out, " not known, but %x", value);
+    }
+  str_add(out, "\n");
+}
+
+START_TEST(constant_banks_are_as_reviewed) {
+  static const char *const all[] = {"sm_75", "sm_80", "sm_89", "sm_90a", "sm_100a", "sm_120"};
+  Arena *kept = arena_new("report"), *arena = arena_new("a launch");
+  Str out = str_new(kept);
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    for (size_t l = 0; l < sizeof bank_launches / sizeof *bank_launches; l++) {
+      str_printf(&out, "%s, launch %d\n ", all[i], (int)l);
+      tell_bank(arena, &out, all[i], &bank_launches[l]);
+      arena_reset(arena);
+    }
+  golden_check("told/constants.txt", out.text);
+  arena_free(arena);
+  arena_free(kept);
+}
+END_TEST
+
 Suite *suite_told_code(void) {
   Suite *suite = suite_create("told_code");
   TCase *tcase = tcase_create("edges");
@@ -268,6 +354,7 @@ Suite *suite_told_code(void) {
   tcase_add_test(tcase, instructions_at_their_edges_are_as_reviewed);
   tcase_add_test(tcase, changed_lines_are_read_as_reviewed);
   tcase_add_test(tcase, cubins_are_as_reviewed);
+  tcase_add_test(tcase, constant_banks_are_as_reviewed);
   suite_add_tcase(suite, tcase);
   return suite;
 }

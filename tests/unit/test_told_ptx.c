@@ -1,6 +1,7 @@
 // Instructions of PTX at the edges of their operands: tests/data/ptx_edges.txt lists them
 // (edges.h), and tests/golden/told/ptx.txt holds what each of 32 lanes gets, and what is found;
-// ptx_unknown.txt the lanes whose result is not known where eight lanes have an unknown operand.
+// ptx_unknown.txt the lanes whose result is not known where eight lanes have an unknown operand,
+// and by a sum how often instructions ran, and what their accesses cost.
 //
 // Registers 1 to 3 of each kind hold a, b and c of the lane: %rd1 all 64 bits of a, %r1, %f1 and
 // %h1 the lower ones; %p1 holds in odd lanes, %p2 where lane & 2. What a body puts into %r0, %rd0,
@@ -8,6 +9,7 @@
 #include <check.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "edges.h"
 #include "ptx_kernel.h"
 
@@ -125,6 +127,26 @@ START_TEST(instructions_at_their_edges_are_as_reviewed) {
 }
 END_TEST
 
+// ---- accesses -----------------------------------------------------------------------------------
+
+static uint64_t sum_site(uint64_t sum, const PtxSiteCount *s) {
+  const int64_t said[] = {s->executions,     s->wavefronts,    s->ideal,     s->wavefronts_most,
+                          s->sectors,        s->ideal_sectors, s->countable, s->unknown,
+                          s->data_addresses, s->data_mask,     s->worst,     s->space};
+  return hash_bytes(sum, said, sizeof said);
+}
+
+// How often each instruction ran, and what its accesses cost.
+static uint64_t sum_counts(uint64_t sum, const PtxKernel *k) {
+  for (int pc = 0; pc < k->module->n_code; pc++) {
+    const int64_t executions = ptx_machine_executions(k->machine, pc);
+    const PtxSiteCount *site = ptx_tally_site(k->tally, pc);
+    sum = hash_bytes(sum, &executions, sizeof executions);
+    if (site) sum = sum_site(sum, site);
+  }
+  return sum;
+}
+
 // ---- operands that are not known ----------------------------------------------------------------
 
 // Lanes 8 to 15 have an operand that is not known: what they read from a texture.
@@ -199,12 +221,16 @@ static void tell_unknown(Arena *arena, Str *out, const char *body,
   Str refused = str_new(arena);
   if (!can_be_read(arena, &refused, kernel_of(arena, "", body))) return;
   const PtxKernel known = run_body(arena, "", body, operands);
+  uint64_t counts = sum_counts(HASH_START, &known);
   for (int operand = 0; operand < 3 && known.outcome == PTX_DONE; operand++) {
     if (!reads(arena, body, operand)) continue;
     const PtxKernel k = run_body(arena, made_unknown(arena, operand), body, operands);
     tell_lanes(out, body, operand, &k);
+    counts = sum_counts(counts, &k);
     if (k.outcome == PTX_DONE) check_unknown(arena, body, operand, &known, &k, operands);
   }
+  if (strchr(body, '[') || known.outcome != PTX_DONE)
+    str_printf(out, " counts %08x\n", (unsigned)counts);
 }
 
 START_TEST(what_depends_on_an_unknown_operand_is_unknown) {

@@ -33,7 +33,7 @@ typedef struct McFault {
   McSymptom symptom;           // the event that made it
   // The instructions behind its sources, then those that the PTX's line became, too.
   int n_beside, beside[MC_BESIDE_MAX];
-  // What the first early value and this one were made by, the nearest first.
+  // Instructions that made the first early value and this one, the nearest first.
   int n_slice, slice[MC_SLICE_MAX];
   // Those whose values the PTX's line does not have, the first one of the thread that was followed
   // last in front.
@@ -48,7 +48,7 @@ int mc_back_hints(const McFault *fault, int out[MC_HINTS_MAX]);
 // ends at and begins with, which a proof tries before all others; how many.
 enum { MC_FIRST_BESIDE = 4, MC_FIRST_HINTS = MC_FIRST_EARLY + MC_FIRST_BESIDE + 3 };
 int mc_first_hints(const McFault *fault, const int *line, int n_code, int out[MC_FIRST_HINTS]);
-// What the early values were made by, then all others of mc_back_hints(), each once; how many.
+// The slice, then all others of mc_back_hints(), each once; how many.
 int mc_all_hints(const McFault *fault, int out[MC_SLICE_MAX + MC_HINTS_MAX]);
 // Those that read a register which no instruction in front of them writes.
 int mc_unwritten_hints(Arena *arena, const PtxModule *module, int out[], int most);

@@ -32,8 +32,8 @@ typedef struct McNearbyCode {
 // The words of these instructions with one of their first bits turned round.
 McNearby *mc_nearby(Arena *arena, const McKernel *kernel, const int *pcs, int n_pcs, int bits,
                     int *n);
-// Of several words, each right, the first one, the first that makes its instruction liker to others
-// (mc_like.h), else the one of the likeliest instruction, or this one of all.
+// Several words may be right: the first one is given, the first that makes its instruction liker to
+// others (mc_like.h), else the one of the likeliest instruction, or this one of all.
 typedef enum McNearbyWhich { MC_NEARBY_FIRST, MC_NEARBY_GAINS, MC_NEARBY_LIKELIEST } McNearbyWhich;
 
 // The first of these words, those of an instruction behind each other, with which `leaves` is true

@@ -1,4 +1,4 @@
-// Who stored a word.
+// The store that a word is from.
 #pragma once
 #include "machine/mc_follow.h"
 

@@ -5,50 +5,9 @@
 
 #include "machine/mc_cubin.h"
 #include "machine/mc_flow.h"
+#include "machine/mc_writer.h"
 
 enum { HOPS = 16, NOBODY = MC_NOBODY };
-
-// ---- the thread that stored ---------------------------------------------------------------------
-
-typedef struct Writer {
-  PtxSpace space;
-  uint64_t address;
-  int64_t before;  // lane instructions so far
-  const PtxMachine *machine;
-  int pc, line;  // line: of the PTX's
-  McThread thread;
-  int64_t when;
-} Writer;
-
-static void note_writer(void *self, const PtxAccess *access) {
-  Writer *w = self;
-  const PtxMachine *m = w->machine;
-  if (!access->is_store || !m || m->executed > w->before) return;
-  if ((access->space == PTX_SPACE_SHARED) != (w->space == PTX_SPACE_SHARED)) return;
-  FOR_LANES(access->mask) {
-    const uint64_t from = (uint64_t)access->addr[l];
-    if (w->address - from >= (uint64_t)access->bytes) continue;
-    w->pc = access->pc;
-    w->line = access->inst->line;
-    w->thread.warp = access->rank * m->block_warps + access->warp;
-    w->thread.lane = (int)l;
-    w->when = m->executed;
-    memcpy(w->thread.block, m->blocks[access->rank].index, sizeof w->thread.block);
-  }
-}
-
-// Learns which machine it is about: a sink is not told.
-static void note_machine(void *self, const PtxMachine *m, PtxWarp *w, int pc, uint32_t mask) {
-  (void)w, (void)pc, (void)mask;
-  ((Writer *)self)->machine = m;
-}
-
-static Writer writer_of(McAgain *again, void *self, bool machine_code, PtxSpace space,
-                        uint64_t address, int64_t before) {
-  Writer w = {.space = space, .address = address, .before = before, .pc = NOBODY};
-  if (!again(self, machine_code, note_machine, note_writer, &w)) w.pc = NOBODY;
-  return w;
-}
 
 // ---- the way back -------------------------------------------------------------------------------
 
@@ -77,6 +36,8 @@ static void note_early(Back *b, const Way *way) {
   int now[MC_EARLY_MAX + OF_ONE];
   int n = way->t.n ? mc_first_wrong(&way->t, &way->known, now, OF_ONE) : 0;
   const int own = n;
+  if (n) out->n_slice = mc_slice(&way->t, now[0], out->slice, 0, MC_SLICE_MAX / 2);
+  for (int k = 0; k < own; k++) now[k] = way->t.events[now[k]].pc;
   for (int i = 0; i < out->n_early; i++) {
     bool known = false;
     for (int k = 0; k < own; k++) known |= now[k] == out->early[i];
@@ -196,7 +157,10 @@ static void put(Way *w, int pc, int or_pc, int event) {
   out->value = event >= 0 && w->t.events[event].n_wrote ? w->t.events[event].pieces[0].value : 0;
   out->thread = w->t.thread.warp * PTX_LANES + w->t.thread.lane;
   memcpy(out->block, w->t.thread.block, sizeof out->block);
-  if (event >= 0) put_beside(w, event);
+  if (event < 0) return;
+  out->symptom = mc_symptom_of(&w->t.thread, &w->t.events[event]);
+  put_beside(w, event);
+  out->n_slice = mc_slice(&w->t, event, out->slice, out->n_slice, MC_SLICE_MAX);
 }
 
 // Whether a register that this instruction writes is never read, however often it comes by.
@@ -367,22 +331,22 @@ static void back_from_guard(Way *w, int pc, int before, int hop) {
     back_from_event(w, writer, false, hop);
 }
 
-static bool back_in_thread(Back *b, const Writer *w, int hop);
+static bool back_in_thread(Back *b, const McWriter *w, int hop);
 
-static bool back_from_missing(Back *b, const Writer *ptx, int hop);
+static bool back_from_missing(Back *b, const McWriter *ptx, int hop);
 
 static bool is_same_thread(const McThread *a, const McThread *b) {
   return a->warp == b->warp && a->lane == b->lane &&
          memcmp(a->block, b->block, sizeof a->block) == 0;
 }
 
-static bool is_same_store(const Back *b, const Writer *machine, const Writer *ptx) {
+static bool is_same_store(const Back *b, const McWriter *machine, const McWriter *ptx) {
   const int line = machine->pc < b->n_code ? b->line[machine->pc] : 0;
   return is_same_thread(&machine->thread, &ptx->thread) && (!line || line == ptx->line);
 }
 
 // A store that the PTX's thread does not make, or not to this place.
-static bool is_misplaced(Back *b, const Writer *writer) {
+static bool is_misplaced(Back *b, const McWriter *writer) {
   const Way w = follow(b, &writer->thread);
   const int store = event_at(&w.t, writer->pc, writer->when);
   if (store == NOBODY) return false;
@@ -391,13 +355,13 @@ static bool is_misplaced(Back *b, const Writer *writer) {
 }
 
 // The thread that stores, in the PTX, what this event loads.
-static Writer ptx_writer(const Way *w, const McEvent *e) {
+static McWriter ptx_writer(const Way *w, const McEvent *e) {
   const McResult *result = NULL;
-  Writer out = {.pc = NOBODY};
+  McWriter out = {.pc = NOBODY};
   if (!e->line || mc_times_at(&w->known, e->line, e->nth, &result) != e->times || !result)
     return out;
-  out = writer_of(w->back->again, w->back->self, false, PTX_SPACE_SHARED,
-                  e->address - MC_RESERVED_SHARED, result->when);
+  out = mc_writer_of(w->back->again, w->back->self, false, PTX_SPACE_SHARED,
+                     e->address - MC_RESERVED_SHARED, result->when);
   return out;
 }
 
@@ -406,9 +370,9 @@ static Writer ptx_writer(const Way *w, const McEvent *e) {
 static bool back_through_memory(Way *w, int at, int hop) {
   const McEvent *e = &w->t.events[at];
   if (e->space != PTX_SPACE_SHARED || hop >= HOPS) return false;
-  const Writer next = writer_of(w->back->again, w->back->self, true, PTX_SPACE_SHARED, e->address,
-                                e->when),
-               ptx = ptx_writer(w, e);
+  const McWriter next = mc_writer_of(w->back->again, w->back->self, true, PTX_SPACE_SHARED,
+                                     e->address, e->when),
+                 ptx = ptx_writer(w, e);
   const bool other =
       ptx.pc != NOBODY && (next.pc == NOBODY || !is_same_store(w->back, &next, &ptx));
   const bool misplaced = other && next.pc != NOBODY && is_misplaced(w->back, &next);
@@ -511,7 +475,7 @@ static int passed_by(const Way *w, int pc) {
 }
 
 // A store of this thread that the PTX makes and the machine code does not, or not there.
-static bool back_from_missing(Back *b, const Writer *ptx, int hop) {
+static bool back_from_missing(Back *b, const McWriter *ptx, int hop) {
   if (hop >= HOPS) return false;
   Way w = follow(b, &ptx->thread);
   if (!w.t.code) return false;
@@ -551,7 +515,7 @@ static bool back_from_missing(Back *b, const Writer *ptx, int hop) {
 
 // Follows the thread that stored to the first wrong value of its own; false: the store and all that
 // it read is right. A load that brought a wrong value goes on with the thread that stored it.
-static bool back_in_thread(Back *b, const Writer *writer, int hop) {
+static bool back_in_thread(Back *b, const McWriter *writer, int hop) {
   Way w = follow(b, &writer->thread);
   const int store = event_at(&w.t, writer->pc, writer->when);
   if (store == NOBODY || hop == HOPS) return false;
@@ -575,8 +539,8 @@ static bool back_in_thread(Back *b, const Writer *writer, int hop) {
 McFault mc_back(Arena *arena, McAgain *again, void *self, const int *line, int n_code,
                 uint64_t address) {
   Back b = {.arena = arena, .again = again, .self = self, .line = line, .n_code = n_code};
-  const Writer w = writer_of(again, self, true, PTX_SPACE_GLOBAL, address, INT64_MAX),
-               ptx = writer_of(again, self, false, PTX_SPACE_GLOBAL, address, INT64_MAX);
+  const McWriter w = mc_writer_of(again, self, true, PTX_SPACE_GLOBAL, address, INT64_MAX),
+                 ptx = mc_writer_of(again, self, false, PTX_SPACE_GLOBAL, address, INT64_MAX);
   b.out = (McFault){.pc = NOBODY, .or_pc = NOBODY, .store_pc = w.pc, .ptx_store_pc = ptx.pc};
   const bool other = ptx.pc != NOBODY && (w.pc == NOBODY || !is_same_store(&b, &w, &ptx));
   const bool misplaced = other && w.pc != NOBODY && is_misplaced(&b, &w);

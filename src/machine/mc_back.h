@@ -17,6 +17,8 @@
 #include "machine/mc_follow.h"
 
 enum { MC_WAY_MAX = 24, MC_BESIDE_MAX = 24, MC_EARLY_MAX = 8, MC_UNWRITTEN_MAX = 6 };
+enum { MC_FIRST_EARLY = 3 };
+enum { MC_SLICE_MAX = 96 };
 
 typedef struct McFault {
   bool found;
@@ -28,8 +30,11 @@ typedef struct McFault {
   int steps;                   // instructions gone back
   int n_way, way[MC_WAY_MAX];  // the last instructions that the way came by, from the store on
   uint32_t value;              // that it made
+  McSymptom symptom;           // the event that made it
   // The instructions behind its sources, then those that the PTX's line became, too.
   int n_beside, beside[MC_BESIDE_MAX];
+  // Instructions that made the first early value and this one, the nearest first.
+  int n_slice, slice[MC_SLICE_MAX];
   // Those whose values the PTX's line does not have, the first one of the thread that was followed
   // last in front.
   int n_early, early[MC_EARLY_MAX];
@@ -39,6 +44,12 @@ typedef struct McFault {
 // the way; how many they are.
 enum { MC_HINTS_MAX = MC_WAY_MAX + MC_BESIDE_MAX + MC_EARLY_MAX + 3 };
 int mc_back_hints(const McFault *fault, int out[MC_HINTS_MAX]);
+// The early ones, the few that the PTX line of the first one became, and those that the way back
+// ends at and begins with, which a proof tries before all others; how many.
+enum { MC_FIRST_BESIDE = 4, MC_FIRST_HINTS = MC_FIRST_EARLY + MC_FIRST_BESIDE + 3 };
+int mc_first_hints(const McFault *fault, const int *line, int n_code, int out[MC_FIRST_HINTS]);
+// The slice, then all others of mc_back_hints(), each once; how many.
+int mc_all_hints(const McFault *fault, int out[MC_SLICE_MAX + MC_HINTS_MAX]);
 // Those that read a register which no instruction in front of them writes.
 int mc_unwritten_hints(Arena *arena, const PtxModule *module, int out[], int most);
 

@@ -9,7 +9,7 @@
 
 enum { EVENTS_MAX = 1 << 20, SHARED_MOST = 1 << 18 };
 
-static bool is_thread(const PtxWarp *w, const McThread *t, uint32_t mask) {
+bool mc_is_thread(const PtxWarp *w, const McThread *t, uint32_t mask) {
   return w->index == t->warp && mask >> t->lane & 1 &&
          memcmp(w->block->index, t->block, sizeof w->block->index) == 0;
 }
@@ -53,6 +53,11 @@ static McPiece piece_of_pred(uint32_t bits, uint32_t mask, int lane) {
                    .varies = (bits & mask) != 0 && (bits & mask) != mask};
 }
 
+McPiece mc_piece(PtxWarp *w, PtxArg reg, uint32_t mask, int lane) {
+  if (reg >= MC_FRAME_T) return piece_of_pred(w->frame_preds[reg - MC_FRAME_T], mask, lane);
+  return piece_of(mc_lanes(w, reg), 0, mask, lane);
+}
+
 // ---- the PTX ------------------------------------------------------------------------------------
 
 // A register that the instruction writes has its new value by now: what was read is not known.
@@ -83,7 +88,7 @@ static void learn_group(McKnown *k, const PtxMachine *m, PtxWarp *w, const PtxIn
 
 static void learn(void *self, const PtxMachine *m, PtxWarp *w, int pc, uint32_t mask) {
   McKnown *k = self;
-  if (k->n >= EVENTS_MAX || !is_thread(w, &k->thread, mask)) return;
+  if (k->n >= EVENTS_MAX || !mc_is_thread(w, &k->thread, mask)) return;
   const PtxInst *i = &m->module->code[pc];
   McResult result = {.line = i->line, .mask = mask, .when = m->executed};
   result.name = i->row ? i->row->name : NULL;
@@ -210,7 +215,8 @@ static void note_address(const McFollowed *t, McEvent *e, const McStep *step, Pt
   }
 }
 
-static void wrote(McFollowed *t, McEvent *e, int index, PtxArg reg, McPiece piece) {
+static void wrote(McFollowed *t, McEvent *e, int index, PtxArg reg, PtxWarp *w) {
+  const McPiece piece = mc_piece(w, reg, e->mask, t->thread.lane);
   t->last[reg] = index;
   t->held[reg] = piece.value;
   if (e->n_wrote == MC_PIECES) return;
@@ -223,11 +229,9 @@ static void note_results(McFollowed *t, McEvent *e, int index, const McStep *ste
     const McOperand *o = &step->operands[n];
     if (!o->present) continue;
     if (o->letter == 'p' && o->arg[0] != MC_PT && o->arg[0] != MC_FRAME_UP + MC_PT)
-      wrote(t, e, index, MC_FRAME_T + o->arg[0],
-            piece_of_pred(w->frame_preds[o->arg[0]], e->mask, t->thread.lane));
+      wrote(t, e, index, MC_FRAME_T + o->arg[0], w);
     for (int k = 0; k < o->n && o->letter == 'd'; k++)
-      if (o->arg[k] >= 0 && o->arg[k] < MC_FRAME_T)
-        wrote(t, e, index, o->arg[k], piece_of(mc_lanes(w, o->arg[k]), 0, e->mask, t->thread.lane));
+      if (o->arg[k] >= 0 && o->arg[k] < MC_FRAME_T) wrote(t, e, index, o->arg[k], w);
   }
 }
 
@@ -236,7 +240,7 @@ static void record(void *self, const PtxMachine *m, PtxWarp *w, int pc, uint32_t
   const McStep *step = m->module->code[pc].machine;
   t->code = m->module->code;
   if (!step || t->n >= EVENTS_MAX) return;
-  if (!is_thread(w, &t->thread, step->is_uniform ? ~0u : mask)) return;
+  if (!mc_is_thread(w, &t->thread, step->is_uniform ? ~0u : mask)) return;
   const int index = t->n;
   void *larger = grown(t->arena, t->events, t->n, &t->capacity, sizeof *t->events);
   if (larger) t->events = larger;
@@ -546,7 +550,7 @@ static void watch_lanes(void *self, const PtxMachine *m, PtxWarp *w, int pc, uin
   const PtxInst *i = &m->module->code[pc];
   if (a->found || m->executed != a->when || w->index != a->thread->warp) return;
   if (a->machine_code ? pc != a->pc : i->line != a->line) return;
-  if (!is_thread(w, a->thread, mask)) return;
+  if (!mc_is_thread(w, a->thread, mask)) return;
   a->found = true;
   for (int n = 0; a->machine_code && n < MC_PIECES && a->regs[n] >= 0; n++)
     take_lanes(a, mc_lanes(w, a->regs[n]), 0);

@@ -93,6 +93,10 @@ typedef struct McFollowed {
 
 enum { MC_FOLLOWED = MC_FRAME_T + MC_FRAME_BP + 1 };  // registers, and predicates behind them
 
+// Whether the thread is one of these lanes of a warp.
+bool mc_is_thread(const PtxWarp *w, const McThread *thread, uint32_t mask);
+// A register, or a predicate behind MC_FRAME_T, as a warp has it now.
+McPiece mc_piece(PtxWarp *w, PtxArg reg, uint32_t mask, int lane);
 McKnown mc_learn(Arena *arena, McAgain *again, void *self, const McThread *thread);
 McFollowed mc_follow_thread(Arena *arena, McAgain *again, void *self, const McThread *thread,
                             const int *line, int n_code);
@@ -128,8 +132,34 @@ bool mc_comes_by(const McKnown *known, int line);
 // the thread went by its stores and sums as often as in the PTX.
 int mc_wrong_turn(Arena *arena, const McFollowed *t, const McKnown *known);
 
+// ---- mc_slice.c ---------------------------------------------------------------------------------
+
+// The instructions that the value of an event was made by, through registers and guards: itself,
+// then those nearest to it; behind the n that there are already. How many there are then.
+int mc_slice(const McFollowed *t, int event, int out[], int n, int most);
+
+// ---- mc_symptom.c ----------------------------------------------------------------------------
+
+// The wrong values that an event left in registers. A change that makes memory right changes them,
+// and most changes that do not leave them as they are: a run may end there.
+typedef struct McSymptom {
+  McThread thread;
+  int pc;
+  int64_t when;  // lane instructions until then
+  uint32_t mask;
+  int n;  // registers; 0: there is no symptom
+  PtxArg reg[MC_PIECES];
+  uint64_t lanes[MC_PIECES];
+  bool is_there;  // set by the watching of a run
+} McSymptom;
+
+McSymptom mc_symptom_of(const McThread *thread, const McEvent *e);
+// A PtxTrace for a run with as many lane instructions as mc_symptom_budget() says; self: McSymptom.
+void mc_symptom_watch(void *self, const PtxMachine *m, PtxWarp *w, int pc, uint32_t mask);
+int64_t mc_symptom_budget(const McSymptom *symptom);
+
 // ---- mc_early.c ---------------------------------------------------------------------------------
 
-// The instructions with values that are not those of the PTX's line, and of which none of its
-// values was made: in the order of time, each once; how many.
+// The events with values that are not those of the PTX's line, and of which none of its values was
+// made: in the order of time, the first one of each instruction; how many.
 int mc_first_wrong(const McFollowed *t, const McKnown *known, int out[], int most);

@@ -2,7 +2,7 @@
 #include "machine/mc_back.h"
 #include "machine/mc_flow.h"
 
-static void hint(int out[MC_HINTS_MAX], int *n, int pc) {
+static void hint(int *out, int *n, int pc) {
   bool known = pc < 0;
   for (int k = 0; k < *n && !known; k++) known = out[k] == pc;
   if (!known) out[(*n)++] = pc;
@@ -16,6 +16,33 @@ int mc_back_hints(const McFault *fault, int out[MC_HINTS_MAX]) {
   for (int i = 0; i < fault->n_beside; i++) hint(out, &n, fault->beside[i]);
   hint(out, &n, fault->store_pc);
   for (int i = fault->n_way - 1; i >= 0; i--) hint(out, &n, fault->way[i]);
+  return n;
+}
+
+int mc_all_hints(const McFault *fault, int out[MC_SLICE_MAX + MC_HINTS_MAX]) {
+  int named[MC_HINTS_MAX], n = 0;
+  const int n_named = mc_back_hints(fault, named);
+  for (int i = 0; i < fault->n_slice; i++) hint(out, &n, fault->slice[i]);
+  for (int i = 0; i < n_named; i++) hint(out, &n, named[i]);
+  return n;
+}
+
+// Another operation than the compiler's may write nothing that could be wrong.
+static void hint_beside(const McFault *fault, const int *line, int n_code, int *out, int *n) {
+  const int of = fault->n_early ? line[fault->early[0]] : 0;
+  int beside = 0;
+  for (int pc = 0; pc < n_code; pc++) beside += line[pc] == of;
+  for (int pc = 0; pc < n_code && of && beside <= MC_FIRST_BESIDE; pc++)
+    if (line[pc] == of) hint(out, n, pc);
+}
+
+int mc_first_hints(const McFault *fault, const int *line, int n_code, int out[MC_FIRST_HINTS]) {
+  int n = 0;
+  for (int i = 0; i < fault->n_early && i < MC_FIRST_EARLY; i++) hint(out, &n, fault->early[i]);
+  hint_beside(fault, line, n_code, out, &n);
+  if (fault->found) hint(out, &n, fault->pc);
+  if (fault->found) hint(out, &n, fault->or_pc);
+  hint(out, &n, fault->store_pc);
   return n;
 }
 

@@ -25,6 +25,8 @@ typedef struct Builder {
   const McCubin *cubin;
   const McKernel *kernel;
   McPlan plan;
+  int n_own;  // the kernel's instructions; other words stand behind them
+  McInPlace *words;
   int n;
   McStep *steps;
   const char **text;  // PTX by instruction; NULL: its own function
@@ -33,6 +35,17 @@ typedef struct Builder {
   const McLine **lines;
   Str out;
 } Builder;
+
+static bool is_own(const Builder *b, int at) { return at < b->n_own; }
+
+// The instruction whose place it has.
+static int origin_of(const Builder *b, int at) {
+  return is_own(b, at) ? at : b->words[at - b->n_own].pc;
+}
+
+static const unsigned char *bytes_of(const Builder *b, int at) {
+  return is_own(b, at) ? b->kernel->text.at + (size_t)at * MC_BYTES : b->words[at - b->n_own].bytes;
+}
 
 // ---- places -------------------------------------------------------------------------------------
 
@@ -52,7 +65,7 @@ static bool has_place(const McStep *step) {
 
 static int place_of(const Builder *b, const McStep *step) {
   const int64_t at = step->reach / MC_BYTES;
-  return step->reach % MC_BYTES || at < 0 || at >= b->n ? NO_PLACE : (int)at;
+  return step->reach % MC_BYTES || at < 0 || at >= b->n_own ? NO_PLACE : (int)at;
 }
 
 // Whether a register has a say in where it goes.
@@ -63,7 +76,7 @@ static bool goes_by_register(const McStep *step) {
 // ---- the text -----------------------------------------------------------------------------------
 
 static void refuse(Builder *b, int at, const char *why) {
-  b->why[at] = arena_printf(b->arena, "%s (at 0x%x)", why, at * MC_BYTES);
+  b->why[at] = arena_printf(b->arena, "%s (at 0x%x)", why, origin_of(b, at) * MC_BYTES);
   b->text[at] = PLACEHOLDER;
 }
 
@@ -84,10 +97,16 @@ static void plan_branch(Builder *b, int at) {
   b->text[at] = arena_printf(b->arena, "bra L%d", place);
 }
 
+// A branch has a say in the basic blocks of the code.
+static void leave_to_others(Builder *b, int at) {
+  b->words[at - b->n_own].branches = true;
+  refuse(b, at, "it changes the ways through the code");
+}
+
 static void plan_one(Builder *b, int at, const char *text) {
   McLine *line = ARENA_NEW(b->arena, McLine);
   uint64_t words[2];
-  memcpy(words, b->kernel->text.at + (size_t)at * MC_BYTES, sizeof words);
+  memcpy(words, bytes_of(b, at), sizeof words);
   b->lines[at] = line;
   const char *why = mc_read(b->arena, text, line);
   if (why) {
@@ -103,6 +122,8 @@ static void plan_one(Builder *b, int at, const char *text) {
   const char *ptx = mc_plan(&b->plan, line, words[0], words[1], &b->steps[at], &why);
   if (!ptx)
     refuse(b, at, why);
+  else if (!is_own(b, at) && has_place(&b->steps[at]))
+    leave_to_others(b, at);
   else if (has_place(&b->steps[at]))
     plan_branch(b, at);
   else
@@ -247,7 +268,7 @@ static bool keeps_ptx(const McStep *step) {
 static void give_function(Builder *b, PtxModule *module, int at, int *next_arg) {
   PtxInst *i = &module->code[at];
   McStep *step = &b->steps[at];
-  i->line = at + 1;
+  i->line = origin_of(b, at) + 1;
   if (b->why[at]) {
     i->run = ptx_run_why;
     i->why = b->why[at];
@@ -361,7 +382,7 @@ static void give_lines(const Builder *b, PtxModule *module) {
   module->locs = ARENA_ARRAY(b->arena, PtxLoc, b->n + 1);
   module->files = ARENA_ARRAY(b->arena, PtxFile, b->n + 1);
   module->n_locs = module->n_files = 0;
-  for (int i = 0; i < b->n; i++) {
+  for (int i = 0; i < b->n_own; i++) {
     const LineRow *row = table.n ? line_table_find(&table, (uint64_t)i * MC_BYTES) : NULL;
     module->code[i].loc = -1;
     if (!row) continue;
@@ -379,8 +400,20 @@ static void give_lines(const Builder *b, PtxModule *module) {
 
 static const char *source_of(Builder *b, const McListing *lines) {
   Str out = str_new(b->arena);
-  for (int i = 0; i < b->n; i++) str_printf(&out, "/*%04x*/ %s\n", i * MC_BYTES, lines[i].text);
+  for (int i = 0; i < b->n_own; i++) str_printf(&out, "/*%04x*/ %s\n", i * MC_BYTES, lines[i].text);
   return out.text;
+}
+
+// The end that the reader puts behind all of it goes behind the kernel's own instructions.
+static void set_words_aside(const Builder *b, PtxModule *module, PtxFunction *f) {
+  const int n_words = b->n - b->n_own;
+  const PtxInst end = module->code[b->n];
+  memmove(module->code + b->n_own + 1, module->code + b->n_own,
+          sizeof *module->code * (size_t)n_words);
+  module->code[b->n_own] = end;
+  for (int pc = 0; pc < b->n_own; pc++)
+    if (module->code[pc].rejoin == b->n) module->code[pc].rejoin = b->n_own;
+  f->end = module->n_code = b->n_own + 1;
 }
 
 static void finish(Builder *b, PtxModule *module, const McListing *lines) {
@@ -390,6 +423,7 @@ static void finish(Builder *b, PtxModule *module, const McListing *lines) {
   for (int i = 0; i < b->n; i++) give_function(b, module, i, &module->n_args);
   PtxFunction *f = &module->functions[0];
   f->name = b->kernel->name;
+  set_words_aside(b, module, f);
   give_parameters(b->kernel, f);
   give_globals(b, module);
   give_lines(b, module);
@@ -399,7 +433,7 @@ static void finish(Builder *b, PtxModule *module, const McListing *lines) {
                    .parameters = b->kernel->parameters_at,
                    .sm = b->cubin->sm,
                    .stack_bytes = b->kernel->stack_bytes};
-  mc_boards(module->code, b->n);
+  mc_boards(module->code, b->n_own);
   give_banks(b, module, code);
   module->machine = code;
   module->begin = mc_begin;
@@ -419,21 +453,30 @@ static int listed(const McKernel *kernel, const McListing *lines, int n) {
 
 const PtxModule *mc_module(Arena *arena, const McCubin *cubin, const McKernel *kernel,
                            const McListing *lines, int n, const char *what, Diags *diags) {
+  return mc_module_with(arena, cubin, kernel, lines, n, NULL, 0, what, diags);
+}
+
+const PtxModule *mc_module_with(Arena *arena, const McCubin *cubin, const McKernel *kernel,
+                                const McListing *lines, int n, McInPlace *words, int n_words,
+                                const char *what, Diags *diags) {
   Builder b = {.arena = arena, .cubin = cubin, .kernel = kernel, .plan = {.arena = arena}};
-  b.n = listed(kernel, lines, n);
-  if (b.n < n || !n) {
+  b.n_own = listed(kernel, lines, n);
+  if (b.n_own < n || !n) {
     diag_add(diags, "machine", "%s: the listing of %s does not agree with its machine code at 0x%x",
-             what, kernel->name, b.n * MC_BYTES);
+             what, kernel->name, b.n_own * MC_BYTES);
     return NULL;
   }
+  b.words = words;
+  b.n = b.n_own + n_words;
   b.steps = ARENA_ARRAY(arena, McStep, b.n + 1);
   b.text = ARENA_ARRAY(arena, const char *, b.n + 1);
   b.why = ARENA_ARRAY(arena, const char *, b.n + 1);
   b.named = ARENA_ARRAY(arena, bool, b.n + 1);
   b.lines = ARENA_ARRAY(arena, const McLine *, b.n + 1);
   b.out = str_new(arena);
-  for (int i = 0; i < b.n; i++) plan_one(&b, i, lines[i].text);
-  for (int i = 0; i < b.n; i++) mark_spin(&b, i);
+  for (int i = 0; i < b.n_own; i++) plan_one(&b, i, lines[i].text);
+  for (int i = b.n_own; i < b.n; i++) plan_one(&b, i, words[i - b.n_own].text);
+  for (int i = 0; i < b.n_own; i++) mark_spin(&b, i);
   write_text(&b);
   PtxModule *module = (PtxModule *)ptx_module_read(arena, b.out.text, b.out.length, what, diags);
   if (!module) return NULL;

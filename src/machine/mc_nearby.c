@@ -1,11 +1,14 @@
-// Word → the module with it in its place → a run.
+// Words of an instruction → a module that has all of them → each in its place → a run.
 #include "machine/mc_nearby.h"
 
 #include <string.h>
 
 #include "base/str.h"
+#include "machine/mc_boards.h"
+#include "machine/mc_like.h"
+#include "machine/mc_run.h"
 
-enum { SETTING_UP = 100000 };  // lane instructions that reading the code again takes
+enum { SETTING_UP = 20000 };  // lane instructions that a trial takes beside its own
 
 McNearby *mc_nearby(Arena *arena, const McKernel *kernel, const int *pcs, int n_pcs, int bits,
                     int *n) {
@@ -35,6 +38,7 @@ static bool means_the_same(const char *a, const char *b) {
   }
 }
 
+// The module of the code with this word alone, read as a cubin is.
 static const PtxModule *module_with(Arena *arena, const McNearbyCode *code, const McNearby *word) {
   const size_t bytes = (size_t)(code->kernel->text.end - code->kernel->text.at);
   unsigned char *text = arena_alloc(arena, bytes + 1);
@@ -89,22 +93,117 @@ static bool reads_astray(const PtxModule *module, const PtxModule *was, int pc) 
   return false;
 }
 
-bool mc_nearby_try(const McNearbyCode *code, const McNearby *word, McLeaves *leaves, void *self,
-                   int64_t *lanes) {
-  if (!word->text || word->pc >= code->n ||
-      means_the_same(word->text, code->listing[word->pc].text))
-    return false;
+// The words of one instruction, and the code with all of them behind its end.
+typedef struct Batch {
+  Arena *arena;
+  const McNearbyCode *code;
+  int n, lost;
+  McInPlace words[MC_NEARBY_BITS];
+  McNearby *tried[MC_NEARBY_BITS];
+  PtxModule *module;  // NULL: one of them cannot be read, or the instruction branches
+  PtxInst *was;       // its code
+} Batch;
+
+static bool branches(const PtxInst *inst) {
+  const McOp *op = inst->machine ? inst->machine->op : NULL;
+  return op &&
+         (op->run == mc_run_branch || op->run == mc_run_branch_any || op->run == mc_run_branch_by);
+}
+
+static bool is_tried(const McNearbyCode *code, const McNearby *word) {
+  return word->text && word->pc < code->n &&
+         !means_the_same(word->text, code->listing[word->pc].text);
+}
+
+// Words of the same instruction, the first ones of `words`; how many of those were looked at.
+static int read_batch(Batch *b, McNearby *words, int n) {
+  const McNearbyCode *code = b->code;
+  int end = 0;
+  b->n = 0;
+  b->module = NULL;
+  for (; end < n && words[end].pc == words->pc && b->n < MC_NEARBY_BITS; end++) {
+    McNearby *word = &words[end];
+    if (!is_tried(code, word)) continue;
+    b->words[b->n] = (McInPlace){word->pc, word->bytes, word->text, false};
+    b->tried[b->n++] = word;
+  }
+  if (!b->n || branches(&code->module->code[words->pc])) return end;
+  Diags ignored = diags_new(b->arena);
+  b->module = (PtxModule *)mc_module_with(b->arena, code->cubin, code->kernel, code->listing,
+                                          code->n, b->words, b->n, "nearby", &ignored);
+  if (!b->module) return end;
+  const size_t bytes = sizeof *b->was * (size_t)b->module->n_code;
+  b->was = arena_alloc(b->arena, bytes);
+  memcpy(b->was, b->module->code, bytes);
+  return end;
+}
+
+// The code with word i in its place.
+static const PtxModule *put(Batch *b, Arena *arena, int i) {
+  const int pc = b->words[i].pc;
+  if (!b->module || b->words[i].branches) return module_with(arena, b->code, b->tried[i]);
+  PtxModule *m = b->module;
+  const int loc = b->was[pc].loc;
+  memcpy(m->code, b->was, sizeof *b->was * (size_t)m->n_code);
+  m->code[pc] = m->code[m->n_code + i];
+  m->code[pc].loc = loc;
+  m->code[pc].first = b->was[pc].first;
+  mc_boards(m->code, m->n_code - 1);
+  return m;
+}
+
+// Another operation may have other registers.
+static bool is_sound(const McNearbyCode *code, const PtxModule *module, int pc, int lost) {
+  Arena *arena = arena_new("sound");
+  const bool right = !is_same_op(&module->code[pc], &code->module->code[pc]) ||
+                     (lost_of(arena, module) <= lost && !reads_astray(module, code->module, pc));
+  arena_free(arena);
+  return right;
+}
+
+// Whether it is right; *gain: how much liker to others the instruction is with the word.
+static bool try_word(Batch *b, int i, McLeaves *leaves, void *self, int64_t *lanes, int *gain) {
   Arena *arena = arena_new("nearby");
-  const PtxModule *module = module_with(arena, code, word);
-  bool right = module && !module->code[word->pc].why;
-  if (right && is_same_op(&module->code[word->pc], &code->module->code[word->pc]))
-    right = lost_of(arena, module) <= lost_of(arena, code->module) &&
-            !reads_astray(module, code->module, word->pc);
+  const int pc = b->words[i].pc;
+  const PtxModule *module = put(b, arena, i);
+  bool right = module && !module->code[pc].why && is_sound(b->code, module, pc, b->lost);
   if (right) {
     int64_t taken = 0;
     right = leaves(self, module, &taken);
     *lanes += taken + SETTING_UP;
   }
+  if (right) {
+    enum { OF_LOST = 2 };  // a result that has a reader again tells more than an operand
+    *gain = mc_likeness(module, pc, &module->code[pc], NULL) -
+            mc_likeness(module, pc, &b->code->module->code[pc], NULL) +
+            OF_LOST * (b->lost - lost_of(arena, module));
+  }
   arena_free(arena);
   return right;
+}
+
+static bool is_enough(const McNearby *found, McNearbyWhich which) {
+  enum { CLEAR = 1 };  // operands
+  return found && (which == MC_NEARBY_FIRST || (which == MC_NEARBY_GAINS && found->gain > CLEAR));
+}
+
+McNearby *mc_nearby_right(const McNearbyCode *code, McNearby *words, int n, McLeaves *leaves,
+                          void *self, int64_t lanes, McNearbyWhich which) {
+  McNearby *found = NULL;
+  int64_t taken = 0;
+  Batch b = {.arena = arena_new("words"), .code = code};
+  b.lost = lost_of(b.arena, code->module);
+  for (int at = 0; at < n && !is_enough(found, which) && taken <= lanes;) {
+    arena_free(b.arena);
+    b.arena = arena_new("words");
+    at += read_batch(&b, &words[at], n - at);
+    for (int i = 0, gain = 0; i < b.n && taken <= lanes; i++) {
+      if (is_enough(found, which)) break;
+      if (!try_word(&b, i, leaves, self, &taken, &gain) || (found && gain <= found->gain)) continue;
+      found = b.tried[i];
+      found->gain = gain;
+    }
+  }
+  arena_free(b.arena);
+  return found;
 }

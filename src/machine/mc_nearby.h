@@ -2,8 +2,8 @@
 // opcode, modifier, number or register.
 //
 //   McNearby *words = mc_nearby(arena, kernel, pcs, n_pcs, MC_NEARBY_BITS, &n);     as bytes; the
-//   caller has their texts mc_nearby_try(&code, &words[i], leaves, self, &lanes)    a run with this
-//   one
+//   caller has their texts
+//   mc_nearby_right(&code, words, n, leaves, self, lanes)     a run with each of them
 //
 //   P2R.B2 R0, PR, R13, 0xc2fc0000      bit 3 turned round: FSETP.GEU.AND P0, PT, R13, -126, PT
 #pragma once
@@ -17,6 +17,7 @@ typedef struct McNearby {
   int pc, bit;
   unsigned char bytes[MC_BYTES];
   const char *text;  // NULL: it is no instruction, or not known
+  int gain;          // of the one that is found: how much liker to others the instruction is
 } McNearby;
 
 // Machine code as it was opened.
@@ -31,8 +32,13 @@ typedef struct McNearbyCode {
 // The words of these instructions with one of their first bits turned round.
 McNearby *mc_nearby(Arena *arena, const McKernel *kernel, const int *pcs, int n_pcs, int bits,
                     int *n);
-// Whether `leaves` is true of the code with this word. Words that mean what the instruction means,
-// that are not run here, or leave results without a reader that had one, are not tried. *lanes gets
-// those of the run, and what setting it up takes.
-bool mc_nearby_try(const McNearbyCode *code, const McNearby *word, McLeaves *leaves, void *self,
-                   int64_t *lanes);
+// Several words may be right: the first one is given, the first that makes its instruction liker to
+// others (mc_like.h), else the one of the likeliest instruction, or this one of all.
+typedef enum McNearbyWhich { MC_NEARBY_FIRST, MC_NEARBY_GAINS, MC_NEARBY_LIKELIEST } McNearbyWhich;
+
+// The first of these words, those of an instruction behind each other, with which `leaves` is true
+// of the code; NULL: none. Words that mean what the instruction means, that are not run here, or
+// leave results without a reader that had one, are not tried. `lanes`: lane instructions that all
+// trials together may take.
+McNearby *mc_nearby_right(const McNearbyCode *code, McNearby *words, int n, McLeaves *leaves,
+                          void *self, int64_t lanes, McNearbyWhich which);

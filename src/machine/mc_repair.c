@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "machine/mc_follow.h"
+#include "machine/mc_like.h"
 
 enum {
   SETTING_UP = 20000,  // lane instructions that a trial costs beside its own
@@ -83,6 +84,7 @@ typedef struct Search {
   void *self;
   McFlow flow;
   int64_t lanes, lanes_most;
+  bool by_one_bit;  // only registers whose numbers differ in one bit
   McRepair out;
 } Search;
 
@@ -105,8 +107,34 @@ static bool is_right(Search *s) {
   return right;
 }
 
+static bool is_one_bit(PtxArg a, PtxArg b) {
+  const PtxArg first = is_pred(a) ? MC_FRAME_T : 0;  // UR and UP begin at multiples of theirs
+  const unsigned changed = (unsigned)(a - first) ^ (unsigned)(b - first);
+  return changed && !(changed & (changed - 1));
+}
+
+// Whether an instruction reads a register that nobody writes, where the code has one.
+static bool lacks(const Search *s, int pc, PtxArg reg) {
+  PtxArg regs[MC_FLOW_SOURCES];
+  for (int i = mc_flow_reads(&s->module->code[pc], regs) - 1; i >= 0; i--)
+    if (regs[i] == reg) return !mc_flow_is_written(&s->flow, pc, pc, reg);
+  return false;
+}
+
+// Where code reads what nobody writes, one bit that makes it right ends that.
+static bool leaves_unwritten(const Search *s, int pc, bool writes, PtxArg is) {
+  bool has_any = false;
+  for (int at = 0; at < s->module->n_code; at++) {
+    if (!s->flow.is_unwritten[at]) continue;
+    if (writes ? lacks(s, at, is) : at == pc) return false;
+    has_any = true;
+  }
+  return has_any;
+}
+
 static void attempt(Search *s, int pc, bool writes, const Group *g, PtxArg is) {
   if (is_over(s) || is == g->at) return;
+  if (s->by_one_bit && (!is_one_bit(g->at, is) || leaves_unwritten(s, pc, writes, is))) return;
   PtxInst *inst = &s->patched.code[pc];
   const Trial now = {.pc = pc,
                      .writes = writes,
@@ -270,6 +298,9 @@ static void try_guard(Search *s, int pc, int pred, bool is_not) {
   PtxInst *inst = &s->patched.code[pc];
   const PtxInst as_it_is = *inst;
   if (is_over(s) || (pred == inst->guard && is_not == inst->guard_not)) return;
+  if (s->by_one_bit && pred != inst->guard &&
+      !is_one_bit(MC_FRAME_T + pred, MC_FRAME_T + inst->guard))
+    return;
   inst->guard = pred;
   inst->guard_not = is_not;
   if (is_right(s)) {
@@ -370,13 +401,22 @@ static int others(const Search *s, const McRepair *a, const McRepair *b, PtxArg 
   return n;
 }
 
+// How much likelier the code is with the repair than without.
+static int gain_of(const Search *s, const McRepair *r) {
+  const McSwap swap = {r->kind == MC_REPAIR_RESULT, r->was, r->is};
+  const PtxInst *inst = &s->module->code[r->pc];
+  return mc_likeness(s->module, r->pc, inst, &swap) - mc_likeness(s->module, r->pc, inst, NULL);
+}
+
 // Both make memory right, the one that writes and the one that reads. The wrong one is that with a
 // register that no other instruction has, which no compiler takes for one value beside all others;
-// else that which the way back names.
+// or that is less like others than with another register; else that which the way back names.
 static bool is_likelier(const Search *s, const McRepair *second, const McRepair *first, int named) {
   const bool is_alone = !others(s, first, second, second->was),
              is_first_alone = !others(s, first, second, first->was);
-  return is_alone != is_first_alone ? is_alone : second->pc == named;
+  if (is_alone != is_first_alone) return is_alone;
+  const int gain = gain_of(s, second), first_gain = gain_of(s, first);
+  return gain != first_gain ? gain > first_gain : second->pc == named;
 }
 
 static void put_likelier_first(Search *s, int named) {
@@ -389,8 +429,8 @@ static void put_likelier_first(Search *s, int named) {
   s->out = second;
 }
 
-McRepair mc_repair(Arena *arena, const PtxModule *module, McLeaves *leaves, void *self,
-                   const int *hints, int n_hints, int64_t lanes) {
+static Search begin(Arena *arena, const PtxModule *module, McLeaves *leaves, void *self,
+                    int64_t lanes) {
   const int n = module->n_code;
   Search s = {.arena = arena,
               .module = module,
@@ -402,26 +442,44 @@ McRepair mc_repair(Arena *arena, const PtxModule *module, McLeaves *leaves, void
   s.flow = mc_flow(arena, module->code, n);
   s.patched.code = ARENA_ARRAY(arena, PtxInst, n + 1);
   memcpy(s.patched.code, module->code, sizeof *module->code * (size_t)n);
-  try_dead_for(&s, hints, n_hints);
-  for (int pc = 0; pc < n && !is_over(&s); pc++)
-    if (s.flow.is_dead[pc]) try_lost(&s, pc);
-  for (int i = 0; i < n_hints && i < FIRST && !is_over(&s); i++) try_whole(&s, hints[i]);
-  for (int i = FIRST; i < n_hints && !is_over(&s); i++)
-    if (is_at(&s, hints[i])) try_sources(&s, hints[i]);
-  try_opposite_guards(&s);
-  for (int pc = 0; pc < n && !is_over(&s); pc++)
-    if (s.flow.is_unwritten[pc]) {
-      try_sources(&s, pc);
-      try_near(&s, pc);
+  return s;
+}
+
+static McRepair end(Search *s, const int *hints, int n_hints) {
+  if (s->out.found) put_likelier_first(s, n_hints ? hints[0] : MC_NOWHERE);
+  if (s->out.found) s->out.gain = gain_of(s, &s->out);
+  return s->out;
+}
+
+static void try_named(Search *s, const int *hints, int n_hints) {
+  const int n = s->module->n_code;
+  try_dead_for(s, hints, n_hints);
+  for (int pc = 0; pc < n && !is_over(s); pc++)
+    if (s->flow.is_dead[pc]) try_lost(s, pc);
+  for (int i = 0; i < n_hints && i < FIRST && !is_over(s); i++) try_whole(s, hints[i]);
+  for (int i = FIRST; i < n_hints && !is_over(s); i++)
+    if (is_at(s, hints[i])) try_sources(s, hints[i]);
+  try_opposite_guards(s);
+  for (int pc = 0; pc < n && !is_over(s); pc++)
+    if (s->flow.is_unwritten[pc]) {
+      try_sources(s, pc);
+      try_near(s, pc);
     }
-  for (int i = 0; i < n_hints && !is_over(&s); i++)
-    if (is_at(&s, hints[i])) try_near(&s, hints[i]);
-  for (int i = 0; i < n_hints && !is_over(&s); i++)
-    if (is_at(&s, hints[i])) try_old_sources(&s, hints[i]);
-  try_other_guards(&s);
-  sweep(&s, n_hints && hints[0] > 0 ? hints[0] : 0);
-  if (s.out.found) put_likelier_first(&s, n_hints ? hints[0] : MC_NOWHERE);
-  return s.out;
+  for (int i = 0; i < n_hints && !is_over(s); i++)
+    if (is_at(s, hints[i])) try_near(s, hints[i]);
+  for (int i = 0; i < n_hints && !is_over(s); i++)
+    if (is_at(s, hints[i])) try_old_sources(s, hints[i]);
+  try_other_guards(s);
+}
+
+McRepair mc_repair(Arena *arena, const PtxModule *module, McLeaves *leaves, void *self,
+                   const int *hints, int n_hints, int64_t lanes, McRepairWhere where) {
+  Search s = begin(arena, module, leaves, self, lanes);
+  s.by_one_bit = where == MC_REPAIR_ONE_BIT;
+  if (where != MC_REPAIR_SWEEP) try_named(&s, hints, n_hints);
+  s.by_one_bit = false;
+  if (where >= MC_REPAIR_SWEEP) sweep(&s, n_hints && hints[0] > 0 ? hints[0] : 0);
+  return end(&s, hints, n_hints);
 }
 
 static const char *register_name(Arena *arena, PtxArg reg) {

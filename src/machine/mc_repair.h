@@ -22,13 +22,23 @@ typedef struct McRepair {
   bool found, is_not;  // is_not: of a guard, the predicate negated
   McRepairKind kind;
   int pc, tried;
+  int gain;        // how much liker to others it makes the instruction (mc_like.h)
   int or_pc;       // the instruction of which the same can be said: the reader, or the writer; -1
   PtxArg was, is;  // places of the frame; of a predicate behind MC_FRAME_T
 } McRepair;
 
+// Named: instructions with results that are lost, those of the hints, and all guards. The sweep
+// goes over every instruction. By one bit: those named, with registers whose numbers differ in one.
+typedef enum McRepairWhere {
+  MC_REPAIR_ONE_BIT,
+  MC_REPAIR_NAMED,
+  MC_REPAIR_SWEEP,
+  MC_REPAIR_ALL,
+} McRepairWhere;
+
 // `hints`: instructions that the way back names, -1 for none. `lanes`: lane instructions that all
 // trials together may take.
 McRepair mc_repair(Arena *arena, const PtxModule *module, McLeaves *leaves, void *self,
-                   const int *hints, int n_hints, int64_t lanes);
+                   const int *hints, int n_hints, int64_t lanes, McRepairWhere where);
 // "it should write R5, not R4"
 const char *mc_repair_text(Arena *arena, const McRepair *repair);

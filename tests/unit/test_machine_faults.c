@@ -223,7 +223,8 @@ static void prove(Arena *a, const Fault *f, const OpenCase *text, int64_t lanes,
   Beside b = {a, f, text};
   int hints[MC_HINTS_MAX];
   const int n_hints = mc_back_hints(found, hints);
-  const McRepair repair = mc_repair(a, f->module[1], leaves, &b, hints, n_hints, lanes);
+  const McRepair repair =
+      mc_repair(a, f->module[1], leaves, &b, hints, n_hints, lanes, MC_REPAIR_ALL);
   *repaired = repair;
   if (!repair.found) return;
   found->or_pc = repair.or_pc >= 0 ? repair.or_pc : found->pc;
@@ -446,6 +447,40 @@ START_TEST(test_a_kind_of_fault_is_named_first) {
 }
 END_TEST
 
+// A word read beside the kernel and put in its place runs as the kernel read with it does.
+START_TEST(test_a_word_in_place_is_the_code_with_it) {
+  enum { WORDS = 8 };
+  Kernel k;
+  settle_kernel(&k, 0);
+  uint32_t seed = 4242;
+  int n = 0;
+  while (n < WORDS) {
+    Arena *a = arena_new("word");
+    Fault f;
+    if (plant(a, &k, &seed, &f)) {
+      Diags diags = diags_new(a);
+      McCubin cubin;
+      ck_assert(mc_cubin_read(a, k.cubin, k.bytes, &cubin));
+      McInPlace word = {f.pc, cubin.kernels->text.at + (size_t)f.pc * MC_BYTES, f.text, false};
+      PtxModule *beside = (PtxModule *)mc_module_with(a, &cubin, cubin.kernels, k.listing, k.n,
+                                                      &word, 1, "test", &diags);
+      ck_assert(beside && !word.branches);
+      ck_assert_int_eq(beside->n_code, f.module[1]->n_code);
+      beside->code[f.pc] = beside->code[beside->n_code];
+      Fault put = f;
+      put.module[1] = beside;
+      const OpenCase x = load_side(a, &f, true), y = load_side(a, &put, true);
+      ck_assert_int_eq(run_first(&x), run_first(&y));
+      ck_assert_msg(!first_word(&x, &y), "0x%x: %s", f.pc * 16, f.text);
+      ck_assert_int_eq(ptx_machine_lane_instructions(x.machine),
+                       ptx_machine_lane_instructions(y.machine));
+      n++;
+    }
+    arena_free(a);
+  }
+}
+END_TEST
+
 #define LOST "tests/data/machine/lost_sign"
 
 // pytorch#190973, in twelve instructions of PTX.
@@ -479,6 +514,12 @@ static const struct {
     // Another opcode in place of a branch: no value of the thread is wrong in front of it.
     {"k15", "grid=20,block=192 --arg mem:120004 --arg mem:1032:zero --arg 30001", 0xe0, 0,
      "@!P0 YIELD", "as @!P0 BRA `(.L_x), one bit away: then memory is equal"},
+    // The upper word of an address; a carry in front of it makes memory right, too.
+    {"k05", "grid=4x4,block=256 --arg mem:262144 --arg mem:262144 --arg mem:262144 --arg 256",
+     0x180, 75, "IMAD.X R5, R2, 0x1, ~R21, P0", "one bit away: then memory is equal"},
+    // A load with another number makes memory right, too, and has its like nowhere.
+    {"k19", "grid=24,block=160,smem=16000 --arg mem:46080 --arg mem:15360 --arg 6", 0x4e0, 68,
+     "IMAD R26, R26, 0x4, R25", "as IMAD R26, R26, 0x4, R9, one bit away: then memory is equal"},
 };
 
 START_TEST(test_a_bit_is_named_first) {
@@ -510,6 +551,7 @@ Suite *suite_machine_faults(void) {
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_test(tcase, test_planted_faults_are_located);
   tcase_add_test(tcase, test_a_kind_of_fault_is_named_first);
+  tcase_add_test(tcase, test_a_word_in_place_is_the_code_with_it);
   tcase_add_loop_test(tcase, test_a_bit_is_named_first, 0, (int)(sizeof bits / sizeof *bits));
   tcase_add_test(tcase, test_a_published_miscompile_is_found_from_its_ptx);
   suite_add_tcase(suite, tcase);

@@ -37,8 +37,5 @@ const McNearby *against_nearby(Arena *arena, const NearbyGiven *g) {
   int n = 0;
   McNearby *words = mc_nearby(arena, kernel, g->hints, g->n_hints, g->bits, &n);
   give_texts(arena, g->module->target, words, n);
-  int64_t lanes = 0;
-  for (int i = 0; i < n && lanes <= g->lanes; i++)
-    if (mc_nearby_try(&code, &words[i], g->leaves, g->self, &lanes)) return &words[i];
-  return NULL;
+  return mc_nearby_right(&code, words, n, g->leaves, g->self, g->lanes, g->which);
 }

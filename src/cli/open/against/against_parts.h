@@ -1,7 +1,40 @@
 // Questions that --against asks of its other files.
 #pragma once
+#include "cli/open/against/against_sides.h"
+#include "cli/open/open_parts.h"
+#include "machine/mc_back.h"
 #include "machine/mc_nearby.h"
 #include "ptx/module/ptx_module.h"
+
+typedef struct Against {
+  Arena *arena;
+  const OpenRequest *given;
+  const OpenResult *r;
+  Sides sides;
+  const PtxModule *shown;  // the PTX as it was given
+  const char *ptx;         // its text as it was run last
+  size_t ptx_bytes;
+  int n_fused;  // sums that the machine code fuses with products, and that text, too
+  const char *cubin;
+  size_t cubin_bytes;
+  LineTable lines;  // of the machine code: lines of the PTX
+  Str out;          // the report
+} Against;
+
+// ---- open_against.c -----------------------------------------------------------------------------
+
+// An instruction of the machine code, and the line of the PTX that it was made from.
+const char *against_machine_text(const Against *a, int pc);
+const char *against_origin_text(const Against *a, int pc);
+// Lane instructions of a run beside this one.
+int64_t against_budget(const Side *side);
+
+// ---- against_prove.c ----------------------------------------------------------------------------
+
+// Adds to the report which change makes the machine code right. `line`: of the PTX, for each
+// instruction.
+void against_prove(Against *a, const McFault *fault, const Side *ptx, const SideWord *word,
+                   const int *line);
 
 // ---- against_fused.c ----------------------------------------------------------------------------
 
@@ -29,7 +62,8 @@ typedef struct NearbyGiven {
   void *self;
   const int *hints;  // instructions, the likely ones first
   int n_hints;
-  int bits;       // of each, the first ones
+  int bits;  // of each, the first ones
+  McNearbyWhich which;
   int64_t lanes;  // that all trials together may take
 } NearbyGiven;
 

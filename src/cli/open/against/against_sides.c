@@ -54,6 +54,23 @@ SideWord side_first_word(const Side side[SIDES]) {
   return out;
 }
 
+bool side_is_equal_at(const Side side[SIDES], const SideWord *word) {
+  const OpenBuffer *b = &side[0].buffers.items[word->buffer];
+  const int64_t left = b->bytes - word->at, n = left < 4 ? left : 4;
+  const uint64_t address = b->address + (uint64_t)word->at;
+  const void *x = ptx_machine_bytes(side[0].machine, address, n),
+             *y = ptx_machine_bytes(side[1].machine, address, n);
+  return x && y && memcmp(x, y, (size_t)n) == 0;
+}
+
+bool side_is_equal(const Side side[SIDES]) {
+  for (int i = 0; i < side[0].buffers.n; i++) {
+    const unsigned char *x = memory_of(&side[0], i), *y = memory_of(&side[1], i);
+    if (x && y && memcmp(x, y, (size_t)side[0].buffers.items[i].bytes) != 0) return false;
+  }
+  return true;
+}
+
 const PtxFinding *side_end(const Side *side) {
   const int n = side->outcome == PTX_DONE ? 0 : ptx_machine_findings(side->machine);
   return n ? ptx_machine_finding(side->machine, n - 1) : NULL;

@@ -17,21 +17,6 @@
 #include "machine/mc_back.h"
 #include "machine/mc_repair.h"
 
-typedef struct Against {
-  Arena *arena;
-  const OpenRequest *given;
-  const OpenResult *r;
-  Sides sides;
-  const PtxModule *shown;  // the PTX as it was given
-  const char *ptx;         // its text as it was run last
-  size_t ptx_bytes;
-  int n_fused;  // sums that the machine code fuses with products, and that text, too
-  const char *cubin;
-  size_t cubin_bytes;
-  LineTable lines;  // of the machine code: lines of the PTX
-  Str out;          // the report
-} Against;
-
 static bool again(void *self, bool machine_code, PtxTrace *trace, PtxAccessSink *sink,
                   void *context) {
   const Against *a = self;
@@ -44,7 +29,7 @@ static bool again(void *self, bool machine_code, PtxTrace *trace, PtxAccessSink 
   return ran;
 }
 
-static const char *machine_text(const Against *a, int pc) {
+const char *against_machine_text(const Against *a, int pc) {
   return pc < 0 ? "nobody"
                 : ptx_inst_text(a->arena, a->sides.module[1], &a->sides.module[1]->code[pc]);
 }
@@ -56,7 +41,7 @@ static const char *ptx_text(const Against *a, int pc) {
 }
 
 // The line of the PTX that an instruction was made from.
-static const char *origin_text(const Against *a, int pc) {
+const char *against_origin_text(const Against *a, int pc) {
   const LineRow *row = pc < 0 ? NULL : line_table_find(&a->lines, (uint64_t)pc * 16);
   if (!row) return "";
   const PtxInst line = {.line = row->line};
@@ -64,19 +49,26 @@ static const char *origin_text(const Against *a, int pc) {
                       ptx_inst_text(a->arena, a->shown, &line));
 }
 
+// A text or machine code that takes more than this goes another way than what it is held against.
+int64_t against_budget(const Side *side) {
+  enum { SLACK = 1 << 20, TIMES = 4 };
+  return TIMES * ptx_machine_lane_instructions(side->machine) + SLACK;
+}
+
 static const char *finding_of(const Against *a, const Side *side, int which) {
   if (side->outcome == PTX_DONE) return "done";
   const PtxFinding *f = side_end(side);
   if (!f) return "budget";
   return arena_printf(a->arena, "%s: %s; %s", ptx_finding_names[f->kind], f->text ? f->text : "",
-                      which ? machine_text(a, f->pc) : ptx_text(a, f->pc));
+                      which ? against_machine_text(a, f->pc) : ptx_text(a, f->pc));
 }
 
 // The first value of the thread that the PTX does not have.
 static void print_early(Against *a, const McFault *f) {
   const int pc = f->n_early ? f->early[0] : -1;
   if (pc < 0 || (f->found && (pc == f->pc || pc == f->or_pc))) return;
-  str_printf(&a->out, "  or by          %s%s\n", machine_text(a, pc), origin_text(a, pc));
+  str_printf(&a->out, "  or by          %s%s\n", against_machine_text(a, pc),
+             against_origin_text(a, pc));
   str_add(&a->out,
           "               it is the first instruction of the thread whose value the line of the "
           "PTX does not have\n");
@@ -84,14 +76,14 @@ static void print_early(Against *a, const McFault *f) {
 
 static void print_fault(Against *a, const McFault *f) {
   if (!f->found) return;
-  str_printf(&a->out, "  made by        %s\n", machine_text(a, f->pc));
+  str_printf(&a->out, "  made by        %s\n", against_machine_text(a, f->pc));
   str_printf(&a->out,
              "               0x%08x in thread %d of block %d,%d,%d, %d instruction%s back%s\n",
              f->value, f->thread, f->block[0], f->block[1], f->block[2], f->steps,
-             plural_s(f->steps), origin_text(a, f->pc));
+             plural_s(f->steps), against_origin_text(a, f->pc));
   if (f->or_pc < 0) return;
-  str_printf(&a->out, "  or by          %s%s\n", machine_text(a, f->or_pc),
-             origin_text(a, f->or_pc));
+  str_printf(&a->out, "  or by          %s%s\n", against_machine_text(a, f->or_pc),
+             against_origin_text(a, f->or_pc));
   str_printf(
       &a->out,
       "               it made a value that the first one does not have: one of the two uses a "
@@ -105,8 +97,8 @@ static void print_word(Against *a, const Side *side, const SideWord *word, const
              word->n, plural_s(word->n),
              open_buffer_text(a->arena, &side->buffers.items[word->buffer]), word->at, word->of[0],
              word->of[1]);
-  str_printf(&a->out, "  stored by      %s%s\n", machine_text(a, f->store_pc),
-             origin_text(a, f->store_pc));
+  str_printf(&a->out, "  stored by      %s%s\n", against_machine_text(a, f->store_pc),
+             against_origin_text(a, f->store_pc));
   str_printf(&a->out, "  by PTX         %s\n", ptx_text(a, f->ptx_store_pc));
   print_fault(a, f);
   print_early(a, f);
@@ -144,139 +136,6 @@ static const int *lines_of(const Against *a) {
   return line;
 }
 
-// ---- the proof ----------------------------------------------------------------------------------
-
-// A text or machine code that takes more than this goes another way than what it is held against.
-static int64_t budget_of(const Side *side) {
-  enum { SLACK = 1 << 20, TIMES = 4 };
-  return TIMES * ptx_machine_lane_instructions(side->machine) + SLACK;
-}
-
-typedef struct Beside {
-  const Against *against;
-  const Side *ptx;
-  int64_t budget;  // of a run: one that goes round for ever ends soon
-} Beside;
-
-// A write to a wrong place may leave memory as it should be: it has a finding then.
-static bool leaves(void *self, const PtxModule *module, int64_t *lanes) {
-  const Beside *b = self;
-  Arena *arena = arena_new("leaves");
-  Diags ignored = diags_new(arena);
-  Sides sides = b->against->sides;
-  Side side[SIDES] = {*b->ptx};
-  sides.launch.budget = b->budget;
-  sides.module[SIDE_MACHINE] = module;
-  bool right =
-      side_run(&sides, arena, SIDE_MACHINE, NULL, NULL, NULL, &side[SIDE_MACHINE], &ignored);
-  if (right) *lanes = ptx_machine_lane_instructions(side[SIDE_MACHINE].machine);
-  right = right && side[SIDE_MACHINE].outcome == PTX_DONE && !side_first_word(side).n &&
-          ptx_machine_findings(side[SIDE_MACHINE].machine) <= ptx_machine_findings(b->ptx->machine);
-  arena_free(arena);
-  return right;
-}
-
-// The first instruction that never runs, @!PT, and has a result: no compiler leaves one. With its
-// guard turned round in *cubin; -1: there is none.
-static int always_runs(const Against *a, unsigned char *cubin) {
-  enum { INST_BYTES = 16, GUARD_BYTE = 1, RESULT_BYTE = 2, NEVER = 0xf0, NOT = 0x80, RZ = 0xff };
-  McCubin of;
-  const McKernel *kernel = mc_cubin_read(a->arena, cubin, a->cubin_bytes, &of)
-                               ? mc_cubin_kernel(&of, a->r->kernel->name)
-                               : NULL;
-  for (const unsigned char *at = kernel ? kernel->text.at : NULL; at && at < kernel->text.end;
-       at += INST_BYTES)
-    if ((at[GUARD_BYTE] & NEVER) == NEVER && at[RESULT_BYTE] != RZ) {
-      cubin[at - cubin + GUARD_BYTE] ^= NOT;
-      return (int)(at - kernel->text.at) / INST_BYTES;
-    }
-  return -1;
-}
-
-static bool prove_never(Against *a, Beside *beside) {
-  unsigned char *cubin = arena_alloc(a->arena, a->cubin_bytes + 1);
-  memcpy(cubin, a->cubin, a->cubin_bytes);
-  const int pc = always_runs(a, cubin);
-  if (pc < 0 || pc >= a->sides.module[SIDE_MACHINE]->n_code) return false;
-  const OpenRequest of = {.path = a->given->path, .kernel = a->r->kernel->name};
-  Diags ignored = diags_new(a->arena);
-  int64_t lanes = 0;
-  const PtxModule *module =
-      open_cubin(a->arena, &of, NULL, (char *)cubin, a->cubin_bytes, false, &ignored);
-  if (!module || !leaves(beside, module, &lanes)) return false;
-  str_printf(&a->out,
-             "  right with     %s%s\n               it should run, its guard is never true: then "
-             "memory is equal\n",
-             machine_text(a, pc), origin_text(a, pc));
-  return true;
-}
-
-// Whether one bit of one of these instructions decides it.
-static bool prove_nearby(Against *a, Beside *beside, const int *hints, int n_hints, int bits) {
-  const int64_t lanes = INT64_C(200000000);  // some seconds
-  const NearbyGiven given = {.kernel = a->r->kernel->name,
-                             .cubin = a->cubin,
-                             .bytes = a->cubin_bytes,
-                             .module = a->sides.module[SIDE_MACHINE],
-                             .leaves = leaves,
-                             .self = beside,
-                             .hints = hints,
-                             .n_hints = n_hints,
-                             .bits = bits,
-                             .lanes = lanes};
-  const McNearby *word = against_nearby(a->arena, &given);
-  if (!word) return false;
-  str_printf(&a->out,
-             "  right with     %s%s\n               as %s, one bit away: then memory is equal\n",
-             machine_text(a, word->pc), origin_text(a, word->pc), word->text);
-  return true;
-}
-
-// Whether another opcode decides it, of any instruction: the nearest ones first.
-static void prove_opcode(Against *a, Beside *beside, int from) {
-  const int n_code = a->sides.module[SIDE_MACHINE]->n_code;
-  int *pcs = ARENA_ARRAY(a->arena, int, 2 * n_code + 1);
-  int n = 0;
-  for (int by = 0; by < n_code; by++) {
-    if (from - by >= 0) pcs[n++] = from - by;
-    if (by && from + by < n_code) pcs[n++] = from + by;
-  }
-  prove_nearby(a, beside, pcs, n, MC_OPCODE_BITS);
-}
-
-// Whether one register or guard decides it.
-static bool prove_repair(Against *a, Beside *beside, const int *hints, int n_hints) {
-  const int64_t lanes = INT64_C(100000000);  // some seconds
-  const McRepair r =
-      mc_repair(a->arena, a->sides.module[SIDE_MACHINE], leaves, beside, hints, n_hints, lanes);
-  if (!r.found) return false;
-  str_printf(&a->out, "  right with     %s%s\n               %s: then memory is equal\n",
-             machine_text(a, r.pc), origin_text(a, r.pc), mc_repair_text(a->arena, &r));
-  if (r.or_pc >= 0)
-    str_printf(&a->out, "  or a change in %s%s\n", machine_text(a, r.or_pc),
-               origin_text(a, r.or_pc));
-  return true;
-}
-
-// The first instruction with a wrong value is nearly always the one; what else makes memory right
-// may do so by chance.
-static void prove(Against *a, const McFault *fault, const Side *ptx) {
-  if (ptx->outcome != PTX_DONE) return;
-  Beside beside = {a, ptx, budget_of(ptx)};
-  if (prove_never(a, &beside)) return;
-  int hints[MC_HINTS_MAX];
-  const int n_hints = mc_back_hints(fault, hints);
-  const int n_first = fault->n_early < 2 ? fault->n_early : 2;
-  if (prove_nearby(a, &beside, fault->early, n_first, MC_NEARBY_BITS)) return;
-  int unwritten[MC_UNWRITTEN_MAX];
-  const int n_unwritten =
-      mc_unwritten_hints(a->arena, a->sides.module[SIDE_MACHINE], unwritten, MC_UNWRITTEN_MAX);
-  if (prove_nearby(a, &beside, unwritten, n_unwritten, MC_NEARBY_BITS)) return;
-  if (prove_repair(a, &beside, hints, n_hints)) return;
-  if (prove_nearby(a, &beside, hints, n_hints, MC_NEARBY_BITS)) return;
-  prove_opcode(a, &beside, n_hints ? hints[0] : 0);
-}
-
 // From the access that ended the machine code, else from the word.
 static McFault explain(Against *a, const SideWord *word, const Side both[SIDES]) {
   const Side *side = &both[SIDE_MACHINE];
@@ -287,12 +146,12 @@ static McFault explain(Against *a, const SideWord *word, const Side both[SIDES])
     fault = mc_back_from(a->arena, again, a, line, n_code, f->pc, f->thread, f->block);
     print_fault(a, &fault);
     print_early(a, &fault);
-    prove(a, &fault, &both[SIDE_PTX]);
+    against_prove(a, &fault, &both[SIDE_PTX], word, line);
   } else if (word->n) {
     const uint64_t address = side->buffers.items[word->buffer].address + (uint64_t)word->at;
     fault = mc_back(a->arena, again, a, line, n_code, address);
     print_word(a, side, word, &fault);
-    prove(a, &fault, &both[SIDE_PTX]);
+    against_prove(a, &fault, &both[SIDE_PTX], word, line);
   }
   return fault;
 }
@@ -456,7 +315,7 @@ static int reduce(Against *a, const Side side[SIDES], const McFault *fault, Diag
   const PtxFinding *end = side_end(&side[SIDE_MACHINE]);
   if (end) r.end = end->kind;
   r.findings = reduce_kinds(side[SIDE_PTX].machine);
-  r.budget = budget_of(&side[SIDE_PTX]);
+  r.budget = against_budget(&side[SIDE_PTX]);
   const bool stored = fault->ptx_store_pc >= 0;
   memcpy(r.block, fault->block, sizeof r.block);
   const ReduceState state = {.text = a->ptx,

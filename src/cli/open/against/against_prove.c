@@ -1,0 +1,244 @@
+// Where the way back ends → changes of the machine code → runs → the one that makes memory right.
+//
+// Changes are tried from the most telling one on: one bit of the instructions that the way back
+// names, of those that read what nobody writes, a register of those that lose a result, then one
+// bit of all that the wrong value was made by. A change is right if memory is what the PTX leaves,
+// in the block that was run and in the last one of the grid. Of several the one that leaves its
+// instruction likest to others (machine/mc_like.h) is named.
+#include "cli/open/against/against_parts.h"
+
+#include <string.h>
+
+#include "base/str.h"
+#include "cli/open/open_cubin.h"
+
+typedef struct Beside {
+  const Against *against;
+  const Side *ptx;
+  const SideWord *word;  // that differs: most trials leave it as it is
+  int64_t budget;        // of a run: one that goes round for ever ends soon
+  McSymptom symptom;     // a trial that leaves it is not run to its end
+  Sides elsewhere;       // another block of the launch, as soon as it is needed
+  Side there;            // its PTX; without a machine: it is not run
+  bool is_there_known;
+} Beside;
+
+// Whether the run of a module has the symptom of the machine code.
+static bool has_symptom(const Beside *b, const PtxModule *module, int64_t *lanes) {
+  Arena *arena = arena_new("symptom");
+  Diags ignored = diags_new(arena);
+  Sides sides = b->against->sides;
+  Side side;
+  McSymptom symptom = b->symptom;
+  sides.launch.budget = mc_symptom_budget(&symptom);
+  sides.module[SIDE_MACHINE] = module;
+  if (side_run(&sides, arena, SIDE_MACHINE, mc_symptom_watch, NULL, &symptom, &side, &ignored))
+    *lanes += ptx_machine_lane_instructions(side.machine);
+  arena_free(arena);
+  return symptom.is_there;
+}
+
+static bool is_as_ptx(const Side side[SIDES]) {
+  return side[SIDE_MACHINE].outcome == PTX_DONE && side_is_equal(side) &&
+         ptx_machine_findings(side[SIDE_MACHINE].machine) <=
+             ptx_machine_findings(side[SIDE_PTX].machine);
+}
+
+// The last block of the grid, from the PTX.
+static void run_elsewhere(Beside *b) {
+  const Against *a = b->against;
+  Diags ignored = diags_new(a->arena);
+  bool is_other = false;
+  b->is_there_known = true;
+  b->elsewhere = a->sides;
+  for (int d = 0; d < 3; d++) {
+    const int last = a->sides.launch.grid[d] - 1;
+    is_other |= last != a->sides.blocks.first[d];
+    b->elsewhere.blocks.first[d] = b->elsewhere.blocks.last[d] = last;
+  }
+  if (!is_other || a->sides.blocks.all ||
+      !side_run(&b->elsewhere, a->arena, SIDE_PTX, NULL, NULL, NULL, &b->there, &ignored) ||
+      b->there.outcome != PTX_DONE)
+    b->there.machine = NULL;
+}
+
+// In one block numbers may be right by chance: a difference from 0 is a sum.
+static bool is_right_elsewhere(Beside *b, const PtxModule *module, int64_t *lanes) {
+  if (!b->is_there_known) run_elsewhere(b);
+  if (!b->there.machine) return true;
+  Arena *arena = arena_new("elsewhere");
+  Diags ignored = diags_new(arena);
+  Side side[SIDES] = {b->there};
+  b->elsewhere.launch.budget = against_budget(&b->there);
+  b->elsewhere.module[SIDE_MACHINE] = module;
+  bool right =
+      side_run(&b->elsewhere, arena, SIDE_MACHINE, NULL, NULL, NULL, &side[SIDE_MACHINE], &ignored);
+  if (right) *lanes += ptx_machine_lane_instructions(side[SIDE_MACHINE].machine);
+  right = right && is_as_ptx(side);
+  arena_free(arena);
+  return right;
+}
+
+// A write to a wrong place may leave memory as it should be: it has a finding then.
+static bool leaves(void *self, const PtxModule *module, int64_t *lanes) {
+  Beside *b = self;
+  *lanes = 0;
+  if (b->symptom.n && has_symptom(b, module, lanes)) return false;
+  Arena *arena = arena_new("leaves");
+  Diags ignored = diags_new(arena);
+  Sides sides = b->against->sides;
+  Side side[SIDES] = {*b->ptx};
+  sides.launch.budget = b->budget;
+  sides.module[SIDE_MACHINE] = module;
+  bool right =
+      side_run(&sides, arena, SIDE_MACHINE, NULL, NULL, NULL, &side[SIDE_MACHINE], &ignored);
+  if (right) *lanes += ptx_machine_lane_instructions(side[SIDE_MACHINE].machine);
+  right = right && (!b->word->n || side_is_equal_at(side, b->word)) && is_as_ptx(side);
+  arena_free(arena);
+  return right && is_right_elsewhere(b, module, lanes);
+}
+
+// The first instruction that never runs, @!PT, and has a result: no compiler leaves one. With its
+// guard turned round in *cubin; -1: there is none.
+static int always_runs(const Against *a, unsigned char *cubin) {
+  enum { INST_BYTES = 16, GUARD_BYTE = 1, RESULT_BYTE = 2, NEVER = 0xf0, NOT = 0x80, RZ = 0xff };
+  McCubin of;
+  const McKernel *kernel = mc_cubin_read(a->arena, cubin, a->cubin_bytes, &of)
+                               ? mc_cubin_kernel(&of, a->r->kernel->name)
+                               : NULL;
+  for (const unsigned char *at = kernel ? kernel->text.at : NULL; at && at < kernel->text.end;
+       at += INST_BYTES)
+    if ((at[GUARD_BYTE] & NEVER) == NEVER && at[RESULT_BYTE] != RZ) {
+      cubin[at - cubin + GUARD_BYTE] ^= NOT;
+      return (int)(at - kernel->text.at) / INST_BYTES;
+    }
+  return -1;
+}
+
+static bool prove_never(Against *a, Beside *beside) {
+  unsigned char *cubin = arena_alloc(a->arena, a->cubin_bytes + 1);
+  memcpy(cubin, a->cubin, a->cubin_bytes);
+  const int pc = always_runs(a, cubin);
+  if (pc < 0 || pc >= a->sides.module[SIDE_MACHINE]->n_code) return false;
+  const OpenRequest of = {.path = a->given->path, .kernel = a->r->kernel->name};
+  Diags ignored = diags_new(a->arena);
+  int64_t lanes = 0;
+  const PtxModule *module =
+      open_cubin(a->arena, &of, NULL, (char *)cubin, a->cubin_bytes, false, &ignored);
+  if (!module || !leaves(beside, module, &lanes)) return false;
+  str_printf(&a->out,
+             "  right with     %s%s\n               it should run, its guard is never true: then "
+             "memory is equal\n",
+             against_machine_text(a, pc), against_origin_text(a, pc));
+  return true;
+}
+
+// One bit of one of these instructions that decides it; NULL: none does.
+static const McNearby *nearby(Against *a, Beside *beside, const int *hints, int n_hints, int bits,
+                              McNearbyWhich which) {
+  const int64_t lanes = INT64_C(200000000);  // some seconds
+  const NearbyGiven given = {.kernel = a->r->kernel->name,
+                             .cubin = a->cubin,
+                             .bytes = a->cubin_bytes,
+                             .module = a->sides.module[SIDE_MACHINE],
+                             .leaves = leaves,
+                             .self = beside,
+                             .hints = hints,
+                             .n_hints = n_hints,
+                             .bits = bits,
+                             .which = which,
+                             .lanes = lanes};
+  return against_nearby(a->arena, &given);
+}
+
+static bool tell_word(Against *a, const McNearby *word) {
+  if (!word) return false;
+  str_printf(&a->out,
+             "  right with     %s%s\n               as %s, one bit away: then memory is equal\n",
+             against_machine_text(a, word->pc), against_origin_text(a, word->pc), word->text);
+  return true;
+}
+
+static bool prove_words(Against *a, Beside *beside, const int *hints, int n_hints,
+                        McNearbyWhich which) {
+  return tell_word(a, nearby(a, beside, hints, n_hints, MC_NEARBY_BITS, which));
+}
+
+// Whether another opcode decides it, of any instruction: the nearest ones first.
+static bool prove_opcode(Against *a, Beside *beside, int from) {
+  const int n_code = a->sides.module[SIDE_MACHINE]->n_code;
+  int *pcs = ARENA_ARRAY(a->arena, int, 2 * n_code + 1);
+  int n = 0;
+  for (int by = 0; by < n_code; by++) {
+    if (from - by >= 0) pcs[n++] = from - by;
+    if (by && from + by < n_code) pcs[n++] = from + by;
+  }
+  return tell_word(a, nearby(a, beside, pcs, n, MC_OPCODE_BITS, MC_NEARBY_FIRST));
+}
+
+// Whether one register or guard decides it.
+static McRepair repair(Against *a, Beside *beside, const int *hints, int n_hints,
+                       McRepairWhere where) {
+  const int64_t lanes = INT64_C(100000000);  // some seconds
+  return mc_repair(a->arena, a->sides.module[SIDE_MACHINE], leaves, beside, hints, n_hints, lanes,
+                   where);
+}
+
+static bool tell_repair(Against *a, const McRepair *r) {
+  if (!r->found) return false;
+  str_printf(&a->out, "  right with     %s%s\n               %s: then memory is equal\n",
+             against_machine_text(a, r->pc), against_origin_text(a, r->pc),
+             mc_repair_text(a->arena, r));
+  if (r->or_pc >= 0)
+    str_printf(&a->out, "  or a change in %s%s\n", against_machine_text(a, r->or_pc),
+               against_origin_text(a, r->or_pc));
+  return true;
+}
+
+static bool prove_repair(Against *a, Beside *beside, const int *hints, int n_hints,
+                         McRepairWhere where) {
+  const McRepair r = repair(a, beside, hints, n_hints, where);
+  return tell_repair(a, &r);
+}
+
+// Whether a symptom shows in the first third of a run.
+static bool is_early(const McSymptom *symptom, const Side *ptx) {
+  enum { PART = 3 };
+  return symptom->when < ptx_machine_lane_instructions(ptx->machine) / PART;
+}
+
+// The first instruction with a wrong value is nearly always the one; what else makes memory right
+// may do so by chance.
+void against_prove(Against *a, const McFault *fault, const Side *ptx, const SideWord *word,
+                   const int *line) {
+  enum { CLEAR = 1 };  // operands
+  if (ptx->outcome != PTX_DONE) return;
+  Beside beside = {a, ptx, word, against_budget(ptx), .symptom = {.n = 0}};
+  if (prove_never(a, &beside)) return;
+  int hints[MC_HINTS_MAX];
+  const int n_hints = mc_back_hints(fault, hints);
+  int first[MC_FIRST_HINTS];
+  const int n_first = mc_first_hints(fault, line, a->sides.module[SIDE_MACHINE]->n_code - 1, first);
+  if (prove_words(a, &beside, first, n_first, MC_NEARBY_LIKELIEST)) return;
+  int unwritten[MC_UNWRITTEN_MAX];
+  const int n_unwritten =
+      mc_unwritten_hints(a->arena, a->sides.module[SIDE_MACHINE], unwritten, MC_UNWRITTEN_MAX);
+  if (prove_words(a, &beside, unwritten, n_unwritten, MC_NEARBY_FIRST)) return;
+  // A register in one bit is right by chance more often where it makes code less regular.
+  const McRepair one_bit = repair(a, &beside, hints, n_hints, MC_REPAIR_ONE_BIT);
+  if (one_bit.found && one_bit.gain > CLEAR && tell_repair(a, &one_bit)) return;
+  // From here on trials are many.
+  if (is_early(&fault->symptom, ptx)) beside.symptom = fault->symptom;
+  int all[MC_SLICE_MAX + MC_HINTS_MAX];
+  const int n_all = mc_all_hints(fault, all);
+  const McNearby *near = nearby(a, &beside, all, n_all, MC_NEARBY_BITS, MC_NEARBY_GAINS);
+  if (one_bit.found && (!near || near->gain < one_bit.gain) && tell_repair(a, &one_bit)) return;
+  if (tell_word(a, near)) return;
+  // The way back may have gone by a value that is right.
+  const bool had_symptom = beside.symptom.n > 0;
+  beside.symptom.n = 0;
+  if (had_symptom && prove_words(a, &beside, hints, n_hints, MC_NEARBY_FIRST)) return;
+  if (prove_repair(a, &beside, hints, n_hints, MC_REPAIR_NAMED)) return;
+  if (prove_opcode(a, &beside, n_hints ? hints[0] : 0)) return;
+  prove_repair(a, &beside, hints, n_hints, MC_REPAIR_SWEEP);
+}

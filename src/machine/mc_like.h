@@ -1,0 +1,19 @@
+// How like an instruction is to others of a kernel. Compilers write the code of a loop, or of an
+// address, several times with the same registers and numbers: of two changes that make memory right
+// the one that leaves an instruction likest to others is the likelier.
+//
+//   IADD3 R34, R22, UR4, RZ       IMAD R27, R27, UR7, R50     should the second one read R34, or
+//   IADD3 R34, R22, UR6, RZ       IMAD R27, R27, UR8, R34     the first one write R50?
+#pragma once
+#include "ptx/module/ptx_module.h"
+
+// Another register that an instruction reads or writes, as a place of the frame, a predicate behind
+// MC_FRAME_T.
+typedef struct McSwap {
+  bool writes;
+  PtxArg was, is;
+} McSwap;
+
+// Operands that an instruction, with the swap if there is one, has in common with the likest of the
+// others of its operation, its guard among them; `pc`: its own place.
+int mc_likeness(const PtxModule *module, int pc, const PtxInst *inst, const McSwap *swap);

@@ -212,7 +212,9 @@ static void check_staged(const Opened *o, const Model *model, const Stmt *stmt,
 }
 
 // Slabs are held against the sum that the model gives, what is staged behind them, and all of
-// attention, execution by execution.
+// attention, execution by execution. (One compilation of the same text in some thirty by NVRTC 13.0
+// has another line table or another order of instructions: 32 wavefronts of 4,864 were named by a
+// neighbour's line once.)
 static void check_wavefronts(const Opened *o) {
   const MachineAccesses *machine = machine_accesses(arena, o->sass, o->emission, o->model);
   const Model *model = model_compiled(arena, o->model, -1, -1, machine);
@@ -231,7 +233,7 @@ static void check_wavefronts(const Opened *o) {
     else
       counted += (double)count->wavefronts;
   }
-  ck_assert_msg(fabs(said - counted) < 0.5,
+  ck_assert_msg(fabs(said - counted) < fmax(0.5, 0.01 * said),
                 "%s: the model says %.1f wavefronts, opened it has %.0f", o->name, said, counted);
 }
 

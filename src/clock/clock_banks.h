@@ -11,7 +11,7 @@
 // half as deep: it takes the first clocks that are free, and what is issued behind it waits until
 // they are over. The next product of the warp finds an operand that is marked .reuse, and need not
 // read it; arithmetic of another warp in between drives it out. (lab/clock/frozen.cu on an H200: a
-// warp of FFMA each of which waits for the one before takes 4.1 clocks for one alone, and 6.0
+// warp of FFMA each of which waits for the one before takes 4.2 clocks for one alone, and 6.0
 // beside a warp of products; lab/clock/products.cu.)
 //
 // An access reads its registers when it leaves the queue for memory; what is issued behind it waits

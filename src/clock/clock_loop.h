@@ -3,8 +3,9 @@
 // The engine plays the schedulers of an SM clock by clock. Scheduler s has the warps w with w %
 // schedulers = s. It issues one instruction a clock, and stays with the warp that it issued last;
 // where that one cannot go on it takes the youngest that can. An instruction goes when its control
-// word lets it: its stall is over, the scoreboards that it waits for are empty, its pipe is free,
-// and the register banks can give its operands in time.
+// word lets it: its stall is over, the scoreboards that it waits for are empty, and its pipe is
+// free. Where the register banks cannot give its operands in time the scheduler waits with it, and
+// the stalls of all its warps stand still.
 //
 //   FFMA R84, R8, R35, R84     reads R8 and R84 from the even bank: two clocks of its port, one of
 //   which hides only FFMA R86, R8, R37, R86     where the instruction before it left the port free

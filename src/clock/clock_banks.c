@@ -77,6 +77,7 @@ void clock_banks_keep(ClockBanks *banks, int warp, const SassInst *inst) {
 static void give_product(ClockBanks *banks, int warp, const SassInst *inst,
                          const int need[CLOCK_BANKS]) {
   clock_banks_read(banks, need, 0);
+  banks->product_reads = max_int(need[0], need[1]);
   banks->kept_for = warp;
   for (int slot = 0; slot < SASS_SLOTS; slot++)
     banks->kept[slot] = inst->reuse >> slot & 1 ? inst->read[slot] : SASS_NO_REGISTER;

@@ -28,6 +28,7 @@ typedef struct ClockBanks {
   uint64_t taken[CLOCK_BANKS];  // bit i: the port is taken i clocks from now
   int warp[SASS_SLOTS][CLOCK_BANKS], number[SASS_SLOTS][CLOCK_BANKS];  // the cache; warp -1: empty
   int kept_for, kept[SASS_SLOTS];  // operands of products: the warp, -1: of none; their registers
+  int product_reads;               // clocks for which the last product takes a port
 } ClockBanks;
 
 void clock_banks_begin(ClockBanks *banks);

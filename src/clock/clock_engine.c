@@ -352,15 +352,6 @@ static void watch(Engine *e, const EngineScheduler *s, int which, int chosen, bo
   }
 }
 
-static void note_product(const Engine *e, EngineScheduler *s, int warp, const SassInst *inst) {
-  int need[CLOCK_BANKS];
-  if (inst->opcode->pipe != SASS_PIPE_TENSOR) return;
-  clock_banks_needs(&s->banks, warp, inst, need);
-  s->product_reads = max_int(need[0], need[1]);
-  s->product_before = s->product_at;
-  s->product_at = e->now;
-}
-
 static bool gives_operands(Engine *e, EngineScheduler *s, int warp, int pc) {
   const SassInst *inst = &e->in->code->inst[pc];
   return engine_is_queued(inst) || e->in->banks_are_free ||
@@ -420,9 +411,12 @@ static void stand_still(Engine *e, EngineScheduler *s) {
   if (gives_operands(e, s, s->pending_warp, s->pending)) s->pending = -1;
 }
 
-static void issue_first(Engine *e, EngineScheduler *s, int warp) {
+static void issue_chosen(Engine *e, EngineScheduler *s, int warp) {
   const int pc = e->warp[warp].pc;
-  note_product(e, s, warp, &e->in->code->inst[pc]);
+  if (e->in->code->inst[pc].opcode->pipe == SASS_PIPE_TENSOR) {
+    s->product_before = s->product_at;
+    s->product_at = e->now;
+  }
   if (!gives_operands(e, s, warp, pc)) {
     s->pending = pc;
     s->pending_warp = warp;
@@ -445,7 +439,7 @@ static bool run_scheduler(Engine *e, int which) {
                                      : CLOCK_NOTHING);
   if (first >= 0 || is_held_up) s->wakes = e->now + 1;
   if (is_held_up) stand_still(e, s);
-  if (chosen >= 0) issue_first(e, s, chosen);
+  if (chosen >= 0) issue_chosen(e, s, chosen);
   clock_banks_tick(&s->banks, 1);
   return first >= 0 || is_held_up;
 }

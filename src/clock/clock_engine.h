@@ -107,10 +107,10 @@ typedef struct EngineScheduler {
   ClockBanks banks;
   // The instruction that was issued last and has no operands yet, and its warp; -1: none.
   int pending, pending_warp;
-  int product_reads;  // clocks that the last product of mma.sync keeps the ports for
-  int64_t product_at, product_before;  // when it and the one before it were issued
-  int order[CLOCK_WARPS_MAX], n;       // its warps, but for the one that it issued last
-  int ordered;                         // as of which of the engine's changes; -1: not yet
+  int64_t product_at,
+      product_before;  // when the last product of mma.sync was issued, and the one before
+  int order[CLOCK_WARPS_MAX], n;  // its warps, in the order in which they are asked
+  int ordered;                    // as of which of the engine's changes; -1: not yet
   // The clock until which nothing changes for a warp, and the first of them all.
   int64_t asleep[CLOCK_WARPS_MAX], wakes;
   int n_own;  // warps that stand for a reason of their own

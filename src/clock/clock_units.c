@@ -352,7 +352,8 @@ static bool is_past_pipe(const SassInst *inst) {
 static double wait_for_product(const Engine *e, const EngineScheduler *s) {
   if (s->queue_free <= e->now || e->in->banks_are_free) return 0;
   const int64_t gap = max64(s->product_at - s->product_before, e->now - s->product_at);
-  return s->product_reads * fmin(1, s->product_reads / fmax(1, (double)gap));
+  const double reads = s->banks.product_reads;
+  return reads * fmin(1, reads / fmax(1, (double)gap));
 }
 
 // The clock at which an instruction leaves the queue; the shared pipe is busy with it from then on.

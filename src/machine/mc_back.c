@@ -118,13 +118,6 @@ static int left_out(const Way *w, const McEvent *e, int n) {
   return NOBODY;
 }
 
-static int last_writer(const Way *w, PtxArg reg, int before) {
-  for (int i = before - 1; i >= 0; i--)
-    for (int p = 0; p < w->t.events[i].n_wrote; p++)
-      if (w->t.events[i].wrote[p] == reg) return i;
-  return NOBODY;
-}
-
 // The first ones make room for later ones, which are nearer to the fault.
 static void come_by(Back *b, int pc) {
   McFault *out = &b->out;
@@ -312,7 +305,7 @@ static bool has_wrong_source(const Way *w, int at) {
 static void back_from_guard(Way *w, int pc, int before, int hop) {
   const PtxInst *i = &w->t.code[pc];
   come_by(w->back, pc);
-  const int writer = i->guard < 0 ? NOBODY : last_writer(w, MC_FRAME_T + i->guard, before);
+  const int writer = i->guard < 0 ? NOBODY : mc_last_writer(&w->t, MC_FRAME_T + i->guard, before);
   bool right = writer == NOBODY || w->t.events[writer].valid;
   for (int p = 0; !right && p < w->t.events[writer].n_wrote; p++)
     if (w->t.events[writer].wrote[p] == MC_FRAME_T + i->guard)

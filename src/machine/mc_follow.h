@@ -134,6 +134,10 @@ int mc_wrong_turn(Arena *arena, const McFollowed *t, const McKnown *known);
 
 // ---- mc_slice.c ---------------------------------------------------------------------------------
 
+// Puts an instruction behind the n that there are, unless it is among them or is none.
+void mc_add_once(int out[], int *n, int pc);
+// The last event before this one that wrote a register; MC_NOBODY: none did.
+int mc_last_writer(const McFollowed *t, PtxArg reg, int before);
 // The instructions that the value of an event was made by, through registers and guards: itself,
 // then those nearest to it; behind the n that there are already. How many there are then.
 int mc_slice(const McFollowed *t, int event, int out[], int n, int most);

@@ -2,28 +2,22 @@
 #include "machine/mc_back.h"
 #include "machine/mc_flow.h"
 
-static void hint(int *out, int *n, int pc) {
-  bool known = pc < 0;
-  for (int k = 0; k < *n && !known; k++) known = out[k] == pc;
-  if (!known) out[(*n)++] = pc;
-}
-
 int mc_back_hints(const McFault *fault, int out[MC_HINTS_MAX]) {
   int n = 0;
-  if (fault->found) hint(out, &n, fault->pc);
-  if (fault->found) hint(out, &n, fault->or_pc);
-  for (int i = 0; i < fault->n_early; i++) hint(out, &n, fault->early[i]);
-  for (int i = 0; i < fault->n_beside; i++) hint(out, &n, fault->beside[i]);
-  hint(out, &n, fault->store_pc);
-  for (int i = fault->n_way - 1; i >= 0; i--) hint(out, &n, fault->way[i]);
+  if (fault->found) mc_add_once(out, &n, fault->pc);
+  if (fault->found) mc_add_once(out, &n, fault->or_pc);
+  for (int i = 0; i < fault->n_early; i++) mc_add_once(out, &n, fault->early[i]);
+  for (int i = 0; i < fault->n_beside; i++) mc_add_once(out, &n, fault->beside[i]);
+  mc_add_once(out, &n, fault->store_pc);
+  for (int i = fault->n_way - 1; i >= 0; i--) mc_add_once(out, &n, fault->way[i]);
   return n;
 }
 
 int mc_all_hints(const McFault *fault, int out[MC_SLICE_MAX + MC_HINTS_MAX]) {
   int named[MC_HINTS_MAX], n = 0;
   const int n_named = mc_back_hints(fault, named);
-  for (int i = 0; i < fault->n_slice; i++) hint(out, &n, fault->slice[i]);
-  for (int i = 0; i < n_named; i++) hint(out, &n, named[i]);
+  for (int i = 0; i < fault->n_slice; i++) mc_add_once(out, &n, fault->slice[i]);
+  for (int i = 0; i < n_named; i++) mc_add_once(out, &n, named[i]);
   return n;
 }
 
@@ -33,16 +27,17 @@ static void hint_beside(const McFault *fault, const int *line, int n_code, int *
   int beside = 0;
   for (int pc = 0; pc < n_code; pc++) beside += line[pc] == of;
   for (int pc = 0; pc < n_code && of && beside <= MC_FIRST_BESIDE; pc++)
-    if (line[pc] == of) hint(out, n, pc);
+    if (line[pc] == of) mc_add_once(out, n, pc);
 }
 
 int mc_first_hints(const McFault *fault, const int *line, int n_code, int out[MC_FIRST_HINTS]) {
   int n = 0;
-  for (int i = 0; i < fault->n_early && i < MC_FIRST_EARLY; i++) hint(out, &n, fault->early[i]);
+  for (int i = 0; i < fault->n_early && i < MC_FIRST_EARLY; i++)
+    mc_add_once(out, &n, fault->early[i]);
   hint_beside(fault, line, n_code, out, &n);
-  if (fault->found) hint(out, &n, fault->pc);
-  if (fault->found) hint(out, &n, fault->or_pc);
-  hint(out, &n, fault->store_pc);
+  if (fault->found) mc_add_once(out, &n, fault->pc);
+  if (fault->found) mc_add_once(out, &n, fault->or_pc);
+  mc_add_once(out, &n, fault->store_pc);
   return n;
 }
 

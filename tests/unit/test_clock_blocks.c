@@ -136,11 +136,28 @@ END_TEST
 
 // ---- loads --------------------------------------------------------------------------------------
 
+// Blocks of one kind, one at a time, of instructions that ask for so many lines of so many bytes.
+static ClockKernel kernel_of(const SassCode *code, const ClockBlock *block, const double *lines,
+                             const double *bytes, const double *share) {
+  static const double nothing[8];
+  return (ClockKernel){.machine = clock_hand_machine(arena),
+                       .code = code,
+                       .wavefronts = nothing,
+                       .lines = lines,
+                       .far_bytes = bytes,
+                       .far_share = share,
+                       .warps = 1,
+                       .n_kinds = 1,
+                       .kind = block,
+                       .blocks = 1,
+                       .resident = 1,
+                       .cut_loop = -1};
+}
+
 // A block of one warp that asks L2 for a line, computes for `late` instructions, and has a line
 // that nobody waits for when it ends.
 static ClockStay play_open_loads(int blocks, int late) {
   enum { ASK, PLAIN, LEFT, WAIT, N };
-  static const double nothing[N];
   static const double lines[N] = {[ASK] = 1, [LEFT] = 1}, share[N] = {[ASK] = 1, [LEFT] = 1},
                       bytes[N] = {[ASK] = 128, [LEFT] = 128};
   SassInst inst[N] = {[ASK] = inst_of("LDG", SASS_PIPE_FAR, SASS_KIND_LOAD),
@@ -158,18 +175,8 @@ static ClockStay play_open_loads(int blocks, int late) {
   stretch[n++] = (SassStretch){LEFT, LEFT};
   SassWay way = {.ended = true, .n_stretches = n, .stretch = stretch};
   const ClockBlock block = {&way};
-  const ClockKernel kernel = {.machine = clock_hand_machine(arena),
-                              .code = &code,
-                              .wavefronts = nothing,
-                              .lines = lines,
-                              .far_bytes = bytes,
-                              .far_share = share,
-                              .warps = 1,
-                              .n_kinds = 1,
-                              .kind = &block,
-                              .blocks = blocks,
-                              .resident = 1,
-                              .cut_loop = -1};
+  ClockKernel kernel = kernel_of(&code, &block, lines, bytes, share);
+  kernel.blocks = blocks;
   return clock_play_kernel(arena, &kernel);
 }
 
@@ -187,7 +194,6 @@ END_TEST
 // by half a latency.
 static double clocks_of_loads(double first_share) {
   enum { LOAD, WAIT, LATE, N, TURNS = 40, WARPS = 2 };
-  static const double nothing[N];
   static double lines[N] = {1}, share[N] = {1}, first[N], bytes[N];
   first[LOAD] = first_share;
   bytes[LOAD] = 128 * first_share;
@@ -207,19 +213,9 @@ static double clocks_of_loads(double first_share) {
     way[w] = (SassWay){.ended = true, .n_stretches = n, .stretch = stretch};
   }
   const ClockBlock block = {way};
-  const ClockKernel kernel = {.machine = clock_hand_machine(arena),
-                              .code = &code,
-                              .wavefronts = nothing,
-                              .lines = lines,
-                              .far_bytes = bytes,
-                              .far_share = share,
-                              .first_share = first,
-                              .warps = WARPS,
-                              .n_kinds = 1,
-                              .kind = &block,
-                              .blocks = 1,
-                              .resident = 1,
-                              .cut_loop = -1};
+  ClockKernel kernel = kernel_of(&code, &block, lines, bytes, share);
+  kernel.warps = WARPS;
+  kernel.first_share = first;
   return clock_play_kernel(arena, &kernel).turn.clocks / TURNS;
 }
 

@@ -16,7 +16,6 @@ typedef struct Beside {
   const Against *against;
   const Side *ptx;
   const SideWord *word;  // that differs: most trials leave it as it is
-  int64_t budget;        // of a run: one that goes round for ever ends soon
   McSymptom symptom;     // a trial that leaves it is not run to its end
   Sides elsewhere;       // another block of the launch, as soon as it is needed
   Side there;            // its PTX; without a machine: it is not run
@@ -38,10 +37,23 @@ static bool has_symptom(const Beside *b, const PtxModule *module, int64_t *lanes
   return symptom.is_there;
 }
 
-static bool is_as_ptx(const Side side[SIDES]) {
-  return side[SIDE_MACHINE].outcome == PTX_DONE && side_is_equal(side) &&
-         ptx_machine_findings(side[SIDE_MACHINE].machine) <=
-             ptx_machine_findings(side[SIDE_PTX].machine);
+// Whether a module leaves what the PTX did, in the blocks of these sides; `word`: looked at first,
+// NULL: none. A write to a wrong place may leave memory as it should be: it has a finding then.
+static bool is_right(const Sides *of, const Side *ptx, const PtxModule *module,
+                     const SideWord *word, int64_t *lanes) {
+  Arena *arena = arena_new("right");
+  Diags ignored = diags_new(arena);
+  Sides sides = *of;
+  Side side[SIDES] = {*ptx}, *machine = &side[SIDE_MACHINE];
+  sides.launch.budget = against_budget(ptx);
+  sides.module[SIDE_MACHINE] = module;
+  bool right = side_run(&sides, arena, SIDE_MACHINE, NULL, NULL, NULL, machine, &ignored);
+  if (right) *lanes += ptx_machine_lane_instructions(machine->machine);
+  right = right && machine->outcome == PTX_DONE &&
+          (!word || !word->n || side_is_equal_at(side, word)) && !side_first_word(side).n &&
+          ptx_machine_findings(machine->machine) <= ptx_machine_findings(ptx->machine);
+  arena_free(arena);
+  return right;
 }
 
 // The last block of the grid, from the PTX.
@@ -65,37 +77,15 @@ static void run_elsewhere(Beside *b) {
 // In one block numbers may be right by chance: a difference from 0 is a sum.
 static bool is_right_elsewhere(Beside *b, const PtxModule *module, int64_t *lanes) {
   if (!b->is_there_known) run_elsewhere(b);
-  if (!b->there.machine) return true;
-  Arena *arena = arena_new("elsewhere");
-  Diags ignored = diags_new(arena);
-  Side side[SIDES] = {b->there};
-  b->elsewhere.launch.budget = against_budget(&b->there);
-  b->elsewhere.module[SIDE_MACHINE] = module;
-  bool right =
-      side_run(&b->elsewhere, arena, SIDE_MACHINE, NULL, NULL, NULL, &side[SIDE_MACHINE], &ignored);
-  if (right) *lanes += ptx_machine_lane_instructions(side[SIDE_MACHINE].machine);
-  right = right && is_as_ptx(side);
-  arena_free(arena);
-  return right;
+  return !b->there.machine || is_right(&b->elsewhere, &b->there, module, NULL, lanes);
 }
 
-// A write to a wrong place may leave memory as it should be: it has a finding then.
 static bool leaves(void *self, const PtxModule *module, int64_t *lanes) {
   Beside *b = self;
   *lanes = 0;
   if (b->symptom.n && has_symptom(b, module, lanes)) return false;
-  Arena *arena = arena_new("leaves");
-  Diags ignored = diags_new(arena);
-  Sides sides = b->against->sides;
-  Side side[SIDES] = {*b->ptx};
-  sides.launch.budget = b->budget;
-  sides.module[SIDE_MACHINE] = module;
-  bool right =
-      side_run(&sides, arena, SIDE_MACHINE, NULL, NULL, NULL, &side[SIDE_MACHINE], &ignored);
-  if (right) *lanes += ptx_machine_lane_instructions(side[SIDE_MACHINE].machine);
-  right = right && (!b->word->n || side_is_equal_at(side, b->word)) && is_as_ptx(side);
-  arena_free(arena);
-  return right && is_right_elsewhere(b, module, lanes);
+  return is_right(&b->against->sides, b->ptx, module, b->word, lanes) &&
+         is_right_elsewhere(b, module, lanes);
 }
 
 // The first instruction that never runs, @!PT, and has a result: no compiler leaves one. With its
@@ -213,7 +203,7 @@ void against_prove(Against *a, const McFault *fault, const Side *ptx, const Side
                    const int *line) {
   enum { CLEAR = 1 };  // operands
   if (ptx->outcome != PTX_DONE) return;
-  Beside beside = {a, ptx, word, against_budget(ptx), .symptom = {.n = 0}};
+  Beside beside = {.against = a, .ptx = ptx, .word = word};
   if (prove_never(a, &beside)) return;
   int hints[MC_HINTS_MAX];
   const int n_hints = mc_back_hints(fault, hints);

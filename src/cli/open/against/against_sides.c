@@ -41,7 +41,8 @@ SideWord side_first_word(const Side side[SIDES]) {
   for (int i = 0; i < side[0].buffers.n; i++) {
     const int64_t bytes = side[0].buffers.items[i].bytes;
     const unsigned char *x = memory_of(&side[0], i), *y = memory_of(&side[1], i);
-    for (int64_t at = 0; x && y && at < bytes; at += 4) {
+    if (!x || !y || memcmp(x, y, (size_t)bytes) == 0) continue;
+    for (int64_t at = 0; at < bytes; at += 4) {
       const size_t n = bytes - at < 4 ? (size_t)(bytes - at) : 4;
       if (memcmp(x + at, y + at, n) == 0) continue;
       if (out.n++) continue;
@@ -61,14 +62,6 @@ bool side_is_equal_at(const Side side[SIDES], const SideWord *word) {
   const void *x = ptx_machine_bytes(side[0].machine, address, n),
              *y = ptx_machine_bytes(side[1].machine, address, n);
   return x && y && memcmp(x, y, (size_t)n) == 0;
-}
-
-bool side_is_equal(const Side side[SIDES]) {
-  for (int i = 0; i < side[0].buffers.n; i++) {
-    const unsigned char *x = memory_of(&side[0], i), *y = memory_of(&side[1], i);
-    if (x && y && memcmp(x, y, (size_t)side[0].buffers.items[i].bytes) != 0) return false;
-  }
-  return true;
 }
 
 const PtxFinding *side_end(const Side *side) {

@@ -31,8 +31,7 @@ bool side_run(const Sides *sides, Arena *arena, int which, PtxTrace *trace, PtxA
               void *context, Side *out, Diags *diags);
 // The first word of the arguments' memory that differs.
 SideWord side_first_word(const Side side[SIDES]);
-// Whether that word is the same on both sides now; whether all of them are.
+// Whether that word is the same on both sides now.
 bool side_is_equal_at(const Side side[SIDES], const SideWord *word);
-bool side_is_equal(const Side side[SIDES]);
 // The finding that ended a run; NULL: none did.
 const PtxFinding *side_end(const Side *side);

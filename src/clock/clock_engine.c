@@ -500,7 +500,8 @@ Engine *engine_new(Arena *arena, const ClockKernel *in) {
   e->came = ARENA_ARRAY(arena, int, e->n_warps * in->code->n + 1);
   e->owed = ARENA_ARRAY(arena, double, in->code->n + 1);
   e->fetched = ARENA_ARRAY(arena, bool, in->code->n + 1);
-  e->cold_owed = ARENA_ARRAY(arena, double, in->code->n + 1);
+  e->new_owed = ARENA_ARRAY(arena, double, in->code->n + 1);
+  e->dram_owed = ARENA_ARRAY(arena, double, in->code->n + 1);
   return e;
 }
 

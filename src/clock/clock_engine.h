@@ -170,11 +170,11 @@ typedef struct Engine {
   double issued;                 // instructions
   int outside;                   // blocks that live and are not in the loop that is cut
   int64_t calm_since;            // the clock from which on none was
-  double far_loads;              // so far that found nothing in L2
+  double new_loads;              // so far
   EngineFetch *fetch;            // [slot][instruction]
   int *came;                     // [warp][instruction]: times that it went to L2
   double *owed;                  // of each load: executions that have to go to L2 still
-  double *cold_owed;             // that have to go on to DRAM
+  double *new_owed, *dram_owed;  // that ask for something new; that have to go on to DRAM
   bool *fetched;                 // of each line of code, that a warp has come by it
   double code_owed;              // clocks of lines that no warp has waited for yet
   const int *loop_at;            // of the branch that ends it; -1: none

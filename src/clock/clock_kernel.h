@@ -25,6 +25,12 @@ typedef struct ClockBox {
   double bytes, rows;
 } ClockBox;
 
+// Of the loads and boxes that ask L2 for what no warp of the block has fetched, the share that it has
+// not: of the first `loads`, which are those of the first blocks, and of the others.
+typedef struct ClockMissed {
+  double loads, first, later;
+} ClockMissed;
+
 typedef struct ClockKernel {
   const ClockMachine *machine;
   const SassCode *code;
@@ -33,7 +39,7 @@ typedef struct ClockKernel {
   const double *far_bytes;    // that a warp's instruction moves between L1 and L2
   const double *far_share;    // of its executions, that have to go there
   const double *first_share;  // of those, that no warp of the block went for before; NULL: all
-  const double *cold_share;  // of its executions, that ask for what was never fetched; where `cold`
+  const double *new_share;   // of its executions, that ask for what the warp never fetched
   const ClockBox *box;       // of each UTMALDG; NULL: there are none
   int warps;                 // of a block
   int n_kinds;
@@ -44,11 +50,9 @@ typedef struct ClockKernel {
   // all SMs have had as many. Both 0: it runs `blocks`.
   int sure;
   double left;
-  double dram_share;       // of the requests to L2, the part not there; where `cold`,
-  double cold_dram_share;  // of the requests once the first blocks ran
-  bool cold;               // nothing is in L2 at first:
-  double cold_loads;       // this many loads and boxes find nothing there
-  double alone;            // times what an SM gets of L2 where all ask alike; 0: as where all do
+  ClockMissed missed;
+  bool cold;     // the code comes from far, too
+  double alone;  // times what an SM gets of L2 where all ask alike; 0: as where all do
   // Blocks that begin together on all SMs ask for the same at the same time, and what they ask for
   // is merged in front of L2: the share of it that goes on. 0: all of it.
   double sent_share;

@@ -162,30 +162,33 @@ void engine_let_happen(Engine *e) {
 // yet, and whose neighbour sector it has not fetched either. Every box counts.
 static double new_share(const Engine *e, int pc) {
   const bool is_box = e->in->code->inst[pc].opcode->pipe == SASS_PIPE_CONTROL;
-  if (is_box || !e->in->cold_share) return 1;
-  return e->in->far_share[pc] > 0 ? fmin(1, e->in->cold_share[pc] / e->in->far_share[pc]) : 0;
+  if (is_box || !e->in->new_share) return 1;
+  return e->in->far_share[pc] > 0 ? fmin(1, e->in->new_share[pc] / e->in->far_share[pc]) : 0;
 }
 
-static bool all_is_cold(const Engine *e) { return e->in->cold && e->far_loads < e->in->cold_loads; }
-
-// Whether a request to L2 asks for bytes that no warp has fetched: a part of a load's executions,
-// at equal distances, and every box.
-static bool is_cold(Engine *e, int pc) {
-  if (!all_is_cold(e)) return false;
-  e->cold_owed[pc] += new_share(e, pc);
-  if (e->cold_owed[pc] < 1) return false;
-  e->cold_owed[pc] -= 1;
-  e->far_loads++;
+// Whether another of so many executions is due: a part of them, at equal distances.
+static bool is_due(double *owed, double share) {
+  *owed += share;
+  if (*owed < 1) return false;
+  *owed -= 1;
   return true;
 }
 
-// Data from DRAM are farther away: what the first blocks ask for where L2 is cold, and of others as
-// much as L2 has no room for.
+static bool is_first(const Engine *e) { return e->new_loads < e->in->missed.loads; }
+
+// Whether a request of the first blocks asks for bytes that nobody has fetched and that L2 has not.
+static bool is_cold(Engine *e, int pc) {
+  if (!is_first(e) || !is_due(&e->new_owed[pc], new_share(e, pc))) return false;
+  e->new_loads++;
+  return is_due(&e->dram_owed[pc], e->in->missed.first);
+}
+
+// Data from DRAM are farther away: of what the first blocks ask for those that L2 has not, and of
+// others as much as it has no room for.
 static double far_latency(const Engine *e, int pc, bool cold) {
   const ClockMachine *m = e->machine;
   if (cold) return latency(e, m->cold_clocks);
-  const double missed = e->in->cold ? e->in->cold_dram_share : e->in->dram_share,
-               share = all_is_cold(e) ? 0 : missed * new_share(e, pc);
+  const double share = is_first(e) ? 0 : e->in->missed.later * new_share(e, pc);
   return latency(e, m->far_clocks + share * (m->dram_clocks - m->far_clocks));
 }
 
@@ -261,11 +264,7 @@ static bool is_load(const SassInst *inst) {
 
 // Where a part of the executions finds its lines in L1, the others go to L2 at equal distances.
 static bool goes_far(Engine *e, int pc) {
-  if (!(e->in->far_bytes[pc] > 0)) return false;
-  e->owed[pc] += e->in->far_share[pc];
-  if (e->owed[pc] < 1) return false;
-  e->owed[pc] -= 1;
-  return true;
+  return e->in->far_bytes[pc] > 0 && is_due(&e->owed[pc], e->in->far_share[pc]);
 }
 
 static double first_share(const Engine *e, int pc) {

@@ -358,7 +358,7 @@ START_TEST(blocks_in_step_get_more_of_l2) {
   const SassLoop loop = {0, LENGTH - 1};
   ClockKernel kernel = rounds(&machine, &code, &loop, 8);
   kernel.far_bytes = far_bytes;
-  kernel.far_share = kernel.cold_share = all;
+  kernel.far_share = kernel.new_share = all;
   const double bytes = RESIDENT * 8.0 * TURNS * 3 * 512;
   const double apart = clock_play_kernel(arena, &kernel).turn.clocks;
   kernel.sent_share = 0.9;
@@ -373,7 +373,7 @@ START_TEST(blocks_in_step_get_more_of_l2) {
   ck_assert_double_ge(later, 2 * bytes / machine.far_bytes);
   kernel.blocks = RESIDENT;
   kernel.cold = true;
-  kernel.cold_loads = 1e9;
+  kernel.missed = (ClockMissed){1e9, 1, 0};
   kernel.dram_bytes = 10;
   const double cold = clock_play_kernel(arena, &kernel).turn.clocks;
   ck_assert_double_ge(cold, bytes / 10 + machine.cold_clocks + machine.code_begin_clocks);

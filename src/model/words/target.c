@@ -265,3 +265,7 @@ double target_number(const Target *target, TargetField field) {
   return target_fields[field].is_int ? (double)*(const int *)(const void *)at
                                      : *(const double *)(const void *)at;
 }
+
+double target_l2_kept(const Target *target) {
+  return (double)target->l2_bytes / (target_knows(target->l2_copies) ? target->l2_copies : 1);
+}

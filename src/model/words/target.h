@@ -68,6 +68,8 @@ const Target *target_find(const TargetTable *table, const char *name, Diags *dia
 
 // Whether a TARGET_REAL number is known.
 static inline bool target_knows(double number) { return !isnan(number); }
+// Bytes that L2 still has when a kernel runs again, of what SMs everywhere read.
+double target_l2_kept(const Target *target);
 
 // The tables' facts about a field: for listings, help and tests.
 typedef struct TargetFieldInfo {

@@ -80,7 +80,7 @@ static double far_bytes_of(AccessCosts *costs, int warp, const SassInst *inst,
 
 // Whether the warp asks L2 for what it has not fetched yet. Worked example: a slab of 8 floats of a
 // row is a sector, so every other slab is there with the one before it.
-static bool is_cold(AccessCosts *costs, int warp, const SassInst *inst,
+static bool is_new_to(AccessCosts *costs, int warp, const SassInst *inst,
                     const int64_t address[SASS_LANES]) {
   int64_t seen[SASS_LANES * 2];
   const int n = list_pieces(address, inst->bytes, PAIR, seen);
@@ -120,7 +120,7 @@ void access_costs_note(void *context, int warp, int at, const int64_t address[SA
     costs->far_bytes[at] += bytes;
     costs->far_share[at] += waits;
     costs->first_share[at] += bytes > 0;
-    if (is_fetch(inst)) costs->cold_share[at] += is_cold(costs, warp, inst, address);
+    if (is_fetch(inst)) costs->new_share[at] += is_new_to(costs, warp, inst, address);
     if (inst->opcode->kind == SASS_KIND_COPY)
       costs->wavefronts[at] += wavefronts_of_copy(inst, address, shared);
     return;
@@ -149,7 +149,7 @@ void access_costs_finish(AccessCosts *costs) {
       costs->far_bytes[i] /= costs->n[i];
       if (costs->far_share[i] > 0) costs->first_share[i] /= costs->far_share[i];
       costs->far_share[i] /= costs->n[i];
-      costs->cold_share[i] /= costs->n[i];
+      costs->new_share[i] /= costs->n[i];
     }
     if (inst->opcode->pipe == SASS_PIPE_SHARED && !(costs->wavefronts[i] > 0))
       costs->wavefronts[i] = least;
@@ -168,7 +168,7 @@ AccessCosts access_costs_new(Arena *arena, const SassCode *code) {
                        .far_bytes = ARENA_ARRAY(arena, double, code->n + 1),
                        .far_share = ARENA_ARRAY(arena, double, code->n + 1),
                        .first_share = ARENA_ARRAY(arena, double, code->n + 1),
-                       .cold_share = ARENA_ARRAY(arena, double, code->n + 1),
+                       .new_share = ARENA_ARRAY(arena, double, code->n + 1),
                        .n = ARENA_ARRAY(arena, int, code->n + 1),
                        .l1 = {.key = ARENA_ARRAY(arena, uint64_t, SEEN_PIECES)},
                        .l2 = {.key = ARENA_ARRAY(arena, uint64_t, SEEN_PIECES)}};

@@ -302,20 +302,13 @@ static const int *turns_said(Arena *arena, const ClockAsk *ask, ClockAnswer *out
   return turns;
 }
 
-// Bytes that L2 still has when a kernel runs again. A100, H100 and B200 have it in two halves, each
-// for the SMs beside it (NVIDIA A100 whitepaper): what both ask for is there twice.
-static double kept_by_l2(const Target *target) {
-  const bool halves = target->cc == 80 || target->cc == 90 || target->cc == 100;
-  return (double)target->l2_bytes / (halves ? 2 : 1);
-}
-
 // A kernel cannot end before DRAM has moved its data, where L2 does not hold that. Worked example:
 // 128 MiB on an H200, 4,000 GB/s and 1,980 MHz, take 66,000 clocks.
 static double memory_clocks(const KernelPlay *play, bool cold, const ClockAnswer *out) {
   const Target *target = out->target;
   const double gbps =
       target_knows(target->dram_read_gbps) ? target->dram_read_gbps : target->dram_gbps;
-  if (!cold && play->data_bytes <= kept_by_l2(target)) return 0;
+  if (!cold && play->data_bytes <= target_l2_kept(target)) return 0;
   return target_knows(gbps) ? play->data_bytes * out->mhz / (gbps * 1e3) : 0;
 }
 

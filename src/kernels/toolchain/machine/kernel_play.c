@@ -363,8 +363,8 @@ static void share_l2(Arena *arena, const Model *model, KernelPlay *play) {
   const L2Sharing sharing = l2_sharing(arena, model, min_int(in->resident, in->blocks));
   play->data_bytes = sharing.read_bytes;
   in->sent_share = sharing.sent;
-  in->dram_share = sharing.missed_warm;
-  in->cold_dram_share = sharing.missed;
+  play->empty = (ClockMissed){.first = sharing.replay.empty.first, .later = sharing.replay.empty.later};
+  play->again = (ClockMissed){.first = sharing.replay.again.first, .later = sharing.replay.again.later};
   if (!target_knows(target->dram_read_gbps)) return;
   const double bytes = target->dram_read_gbps * 1e3 / target->boost_mhz;
   in->dram_bytes = bytes / (double)target->sm_count / sharing.distinct * fmax(1, in->alone);
@@ -415,7 +415,7 @@ KernelPlay kernel_play(Arena *arena, const Model *model, const Emission *emissio
       .far_bytes = costs.far_bytes,
       .far_share = costs.far_share,
       .first_share = costs.first_share,
-      .cold_share = costs.cold_share,
+      .new_share = costs.new_share,
       .box = play_boxes(arena, &out.code, kind[0].way, warps, row_bytes(kernel)),
       .warps = warps,
       .n_kinds = n,
@@ -423,18 +423,19 @@ KernelPlay kernel_play(Arena *arena, const Model *model, const Emission *emissio
       .resident = resident_of(model, kernel, which),
       .grid = grid_of(model, kernel),
       .sms = model->target->sm_count,
-      .dram_share = missed,
-      .cold_dram_share = missed,
       .n_loops = out.n_loops,
   };
   out.differ = n > 1;
   clock_kernel_blocks(&out.in, out.differ ? n : 0);
+  out.empty = (ClockMissed){.first = 1, .later = missed};
+  out.again = (ClockMissed){.first = missed, .later = missed};
   if (which == model->program->main_kernel) share_l2(arena, model, &out);
   kernel_play_finish(arena, &out, kind, (double)grid_of(model, kernel));
   const double tiles =
       kernel->persistent ? (double)kernel->n_blocks / (double)grid_of(model, kernel) : 1;
-  out.in.cold_loads = play_cold_loads(&out.code, costs.cold_share, kind[0].way, warps) *
-                      min_int(out.in.blocks, out.in.resident) / (tiles > 1 ? tiles : 1);
+  out.empty.loads = out.again.loads =
+      play_new_loads(&out.code, costs.new_share, kind[0].way, warps) *
+      min_int(out.in.blocks, out.in.resident) / (tiles > 1 ? tiles : 1);
   return out;
 }
 
@@ -445,6 +446,7 @@ static ClockKernel kernel_of(const KernelPlay *play, const ClockMachine *machine
   in.code = ask->code ? ask->code : &play->code;
   in.loop = play->loop;
   in.cold = ask->cold;
+  in.missed = ask->cold ? play->empty : play->again;
   in.banks_are_free = ask->banks_are_free;
   in.loads_are_near = ask->loads_are_near;
   in.resident += ask->more_blocks;

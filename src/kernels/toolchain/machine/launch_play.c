@@ -141,19 +141,21 @@ KernelPlay launch_play_run(Arena *arena, const SassCode *code, const Target *tar
                          .far_bytes = costs->far_bytes,
                          .far_share = costs->far_share,
                          .first_share = costs->first_share,
-                         .cold_share = costs->cold_share,
+                         .new_share = costs->new_share,
                          .box = play_boxes(arena, code, kind[0].way, warps, LINE),
                          .n_kinds = run->n_kinds,
                          .kind = kind};
   put_launch(&out, target, given, resident);
   kernel_play_finish(arena, &out, kind, (double)given->blocks);
-  // Where L2 does not hold the launch's memory, it fetches each byte of it once.
-  const double asked = asked_bytes(&out);
+  // Where L2 does not keep the launch's memory, it fetches each byte of it once.
+  const double asked = asked_bytes(&out),
+               loads = play_new_loads(code, costs->new_share, kind[0].way, warps) *
+                       min_int(out.in.blocks, resident);
   out.data_bytes = run->data_bytes < asked ? run->data_bytes : asked;
-  if (out.data_bytes > (double)target->l2_bytes)
-    out.in.dram_share = out.in.cold_dram_share = out.data_bytes / asked;
-  out.in.cold_loads = play_cold_loads(code, costs->cold_share, kind[0].way, warps) *
-                      min_int(out.in.blocks, resident);
+  const bool kept = out.data_bytes <= target_l2_kept(target);
+  const double later = kept ? 0 : out.data_bytes / asked;
+  out.empty = (ClockMissed){loads, 1, later};
+  out.again = (ClockMissed){loads, !kept, later};
   return out;
 }
 

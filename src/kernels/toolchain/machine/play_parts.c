@@ -86,12 +86,12 @@ const ClockBox *play_boxes(Arena *arena, const SassCode *code, const SassWay *wa
   return box;
 }
 
-double play_cold_loads(const SassCode *code, const double *cold_share, const SassWay *way,
+double play_new_loads(const SassCode *code, const double *new_share, const SassWay *way,
                        int warps) {
   double n = 0;
   for (int w = 0; w < warps; w++)
     for (int i = 0; i < way[w].n_stretches; i++)
       for (int at = way[w].stretch[i].first; at <= way[w].stretch[i].last; at++)
-        n += access_is_box(&code->inst[at]) ? 1 : cold_share[at];
+        n += access_is_box(&code->inst[at]) ? 1 : new_share[at];
   return n;
 }

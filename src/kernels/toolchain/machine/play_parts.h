@@ -14,6 +14,7 @@ typedef struct KernelPlay {
   int n_loops;
   SassLoop loop[CLOCK_MARKS_MAX];
   ClockKernel in;
+  ClockMissed empty, again;  // where L2 has nothing at the launch; where the kernel has just run
   const double *executed;  // of each instruction: times that warps of the whole grid come by
   double data_bytes;       // of the launch's memory, as far as its blocks ask for it; 0: not known
 } KernelPlay;
@@ -30,6 +31,6 @@ double play_spilled_share(const KernelPlay *play, const PlayRoom *at);
 // of them an equal part. `row_bytes`: of a row of a box in shared memory.
 const ClockBox *play_boxes(Arena *arena, const SassCode *code, const SassWay *way, int warps,
                            double row_bytes);
-// Loads and boxes on the way of a block that find nothing in a cold L2.
-double play_cold_loads(const SassCode *code, const double *cold_share, const SassWay *way,
+// Loads and boxes on the way of a block that ask for something new.
+double play_new_loads(const SassCode *code, const double *new_share, const SassWay *way,
                        int warps);

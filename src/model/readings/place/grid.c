@@ -243,6 +243,7 @@ static void count_waves(Arena *arena, Grid *grid, const Model *model) {
   grid->blocks_per_sm = model->resources.blocks_per_sm > 0 ? model->resources.blocks_per_sm : 1;
   grid->sm_count = model->target->sm_count;
   grid->l2_bytes = model->target->l2_bytes;
+  grid->l2_copies = (double)grid->l2_bytes / target_l2_kept(model->target);
   const int64_t room = grid->blocks_per_sm * grid->sm_count;
   grid->wave_ctas = room;
   if (grid->persistent || grid->launch.cluster > 1) find_places(arena, grid, model);
@@ -414,6 +415,12 @@ int64_t grid_panel_bytes(const Grid *grid, int axis, int64_t at, int64_t split) 
   int64_t extent = grid->program->axis[axis].extent;
   int64_t wide = min64(tile, extent - min64(at * tile, extent));
   return wide * (k.end - k.begin) * dtype_bytes(problem_operand_type(&grid->program->problem));
+}
+
+int64_t grid_written_bytes(const Grid *grid) {
+  const Problem *problem = &grid->program->problem;
+  const int64_t columns = grid->heads ? problem->k : grid->tile_n;
+  return grid->tile_m * columns * dtype_bytes(grid->partial ? problem->acc : problem->out);
 }
 
 GridWindow grid_window(Arena *scratch, const Grid *grid, int64_t first, int64_t n) {

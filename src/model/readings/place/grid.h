@@ -77,6 +77,7 @@ typedef struct Grid {
   // data has to stay in L2 for anything to be fetched once.
   int64_t lap_ctas;
   int64_t l2_bytes;
+  double l2_copies;  // that L2 keeps of a panel: SMs of both its halves read it
 } Grid;
 
 // Reads the program, the resources and the target of `model`.
@@ -85,6 +86,8 @@ const Grid *grid_build(Arena *arena, const Model *model);
 int64_t grid_a_panel(const Grid *grid, int64_t row, int64_t col, int64_t split);
 int64_t grid_b_panel(const Grid *grid, int64_t col, int64_t split);
 int64_t grid_panels(const Grid *grid);  // how many there are
+// The bytes that a CTA writes: its tile, or the partial sums of it.
+int64_t grid_written_bytes(const Grid *grid);
 
 // Holds what CTAs have to do where they do not all do the same: of causal attention blocks of keys,
 // fewest, most, the mean, and those of each row of the first head's queries. 0 rows: all do the

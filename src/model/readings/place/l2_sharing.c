@@ -5,7 +5,6 @@
 #include "model/ir/find_op.h"
 #include "model/ir/program.h"
 #include "model/ops/ops.h"
-#include "model/readings/cost/l2_replay.h"
 #include "model/readings/place/chip_merge.h"
 
 // The bytes that the blocks of a turn ask for, and those that are sent for.
@@ -26,8 +25,7 @@ L2Sharing l2_sharing(Arena *scratch, const Model *model, int resident) {
   L2Sharing out = {.read_bytes = (double)read,
                    .sent = 1,
                    .distinct = 1,
-                   .missed = l2_replay(scratch, grid).missed_share};
-  out.missed_warm = read <= grid->l2_bytes ? 0 : out.missed;
+                   .replay = l2_replay(scratch, grid)};
   const ChipMerge one = merge_of(scratch, model, grid, 1),
                   all = merge_of(scratch, model, grid, resident);
   if (!(one.asked_bytes > 0 && all.asked_bytes > 0)) return out;

@@ -10,15 +10,14 @@
 // 0.36 to 0.59 (tests/data/h200_cycles.jsonl, h200_cycles_random.jsonl). Neighbours on one SM are
 // not in step: the oldest goes ahead.
 #pragma once
+#include "model/readings/cost/l2_replay.h"
 #include "model/readings/model.h"
 
 typedef struct L2Sharing {
   double read_bytes;  // by the whole grid, each panel once
   double sent;      // by the blocks of a place, of what they ask for, one block an SM; 1: all of it
   double distinct;  // bytes that differ, of those that all resident blocks ask for
-  // The share of those bytes that DRAM is asked for once the first blocks have ended: where L2 had
-  // nothing at the launch, and where it had what it has room for.
-  double missed, missed_warm;
+  L2Replay replay;  // what DRAM is asked for
 } L2Sharing;
 
 // `sent` and `distinct` are 1 where no source knows the places of the target.

@@ -10,9 +10,10 @@
 // A product of mma.sync reads each operand in two clocks of both ports, A and B in one where it is
 // half as deep: it takes the first clocks that are free, and what is issued behind it waits until
 // they are over. The next product of the warp finds an operand that is marked .reuse, and need not
-// read it; arithmetic of another warp in between drives it out. (lab/clock/frozen.cu on an H200: a
-// warp of FFMA each of which waits for the one before takes 4.2 clocks for one alone, and 6.0
-// beside a warp of products; lab/clock/products.cu.)
+// read it; arithmetic of another warp in between drives it out, and so does an IMAD, behind which a
+// product waits, too. (lab/clock/frozen.cu on an H200: a warp of FFMA each of which waits for the
+// one before takes 4.2 clocks for one alone, and 6.0 beside a warp of products;
+// lab/clock/products.cu.)
 //
 // An access reads its registers when it leaves the queue for memory; what is issued behind it waits
 // for the ports. (lab/clock/ports.cu on an H200: beside FFMA that keep the ports busy an LDS costs
@@ -26,6 +27,7 @@ enum { CLOCK_BANKS = 2 };
 
 typedef struct ClockBanks {
   uint64_t taken[CLOCK_BANKS];  // bit i: the port is taken i clocks from now
+  uint64_t heavy;               // bit i: no product reads i clocks from now
   int warp[SASS_SLOTS][CLOCK_BANKS], number[SASS_SLOTS][CLOCK_BANKS];  // the cache; warp -1: empty
   int kept_for, kept[SASS_SLOTS];  // operands of products: the warp, -1: of none; their registers
   int product_reads;               // clocks for which the last product takes a port

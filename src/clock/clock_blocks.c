@@ -30,25 +30,18 @@ enum {
 
 typedef struct Ends {
   int n;
-  double at[ENDS_MAX];
+  EngineTime at[ENDS_MAX];
 } Ends;
 
 typedef struct Played {
-  int blocks, behind;       // that are played; that are left out
-  double first, full, end;  // when the first ended, the last with all slots taken, and the last
-  double in_the_middle;     // instructions that were issued from `first` to `full`
-  Ends ends;                // since all that are sure have begun
+  int blocks, behind;           // that are played; that are left out
+  EngineTime first, full, end;  // when the first ended, the last with all slots taken, and the last
+  double in_the_middle;         // instructions that were issued from `first` to `full`
+  Ends ends;                    // since all that are sure have begun
 } Played;
 
 // Whether the next block is one of those that are left.
 static bool is_left(const Engine *e) { return e->in->left > 0 && e->begun >= e->in->sure; }
-
-// The clock as it would be with the turns that were left out.
-static double time_of(const Engine *e) {
-  double more = 0;
-  for (int i = 0; i < e->slots; i++) more = e->more[i] > more ? e->more[i] : more;
-  return (double)e->now + more;
-}
 
 // The part of all SMs for which something that the played one did at `then` has happened when the
 // foremost of them does what the played one does now.
@@ -61,20 +54,19 @@ static double part_of_sms(const Engine *e, double then, double now) {
 
 // The n-th end since all that are sure have begun, counted from 0. Blocks of an SM that do the same
 // end one after the other, which the play does not know.
-static double note_end(const Engine *e, Ends *ends, double now) {
+static double end_at(const Engine *e, const Ends *ends, int n) {
   const double apart = e->slots > 1 ? e->machine->slot_spread / (e->slots - 1) : 0;
-  const double end = now * (1 + apart * ends->n);
-  ends->at[ends->n++] = end;
-  return end;
+  return engine_stretched(e, ends->at[n]) * (1 + apart * n);
 }
 
 // Whether a slot that is free now gets one of the blocks that are left: fewer of them are given
 // away than there are.
-static bool gets_one_more(const Engine *e, Ends *ends, double now) {
+static bool gets_one_more(const Engine *e, Ends *ends) {
   if (ends->n == ENDS_MAX) return false;
-  const double end = note_end(e, ends, now);
+  const int last = ends->n++;
+  ends->at[last] = engine_time(e);
   double given = 0;
-  for (int i = 0; i + 1 < ends->n; i++) given += part_of_sms(e, ends->at[i], end);
+  for (int i = 0; i < last; i++) given += part_of_sms(e, end_at(e, ends, i), end_at(e, ends, last));
   return given < e->in->left;
 }
 
@@ -90,7 +82,7 @@ static void begin_tail(Engine *e, Played *played) {
 static void fill_slots(Engine *e, Played *played) {
   for (int slot = 0; slot < e->slots && e->begun < played->blocks; slot++) {
     if (e->block[slot].lives) continue;
-    if (is_left(e) && !gets_one_more(e, &played->ends, time_of(e))) {
+    if (is_left(e) && !gets_one_more(e, &played->ends)) {
       begin_tail(e, played);
       return;
     }
@@ -118,22 +110,22 @@ static bool play(Engine *e, Played *played) {
   while (e->ended < played->blocks && e->now < CLOCKS_MAX && !(enough && *enough)) {
     fill_slots(e, played);
     const bool any = engine_clock(e);
-    if (!(played->first > 0) && e->ended >= 1) {
-      played->first = time_of(e);
+    if (!(played->first.clocks > 0) && e->ended >= 1) {
+      played->first = engine_time(e);
       played->in_the_middle = -e->issued;
     }
-    if (!(played->full > 0) && e->ended > played->blocks - e->slots) {
-      played->full = time_of(e);
+    if (!(played->full.clocks > 0) && e->ended > played->blocks - e->slots) {
+      played->full = engine_time(e);
       played->in_the_middle += e->issued;
     }
-    const bool is_middle = played->first > 0 && !(played->full > 0);
+    const bool is_middle = played->first.clocks > 0 && !(played->full.clocks > 0);
     engine_weigh(e, is_middle ? weight_in_the_middle(e, played) : 1);
     if (any || e->ended >= played->blocks) continue;
     const int64_t next = engine_next(e);
     if (next < 0) return false;
     if (next > e->now) engine_pass_over(e, next);
   }
-  played->end = time_of(e);
+  played->end = engine_time(e);
   return e->ended >= played->blocks;
 }
 
@@ -167,10 +159,8 @@ void clock_kernel_blocks(ClockKernel *kernel, int known) {
   kernel->blocks = kernel->sure + kernel->resident;
 }
 
-// Turns that are left out are added when their block ends, so that there the ends tell.
 static double done_in_the_middle(const Engine *e, const Played *played) {
-  const bool tells = e->in->cut_loop < 0 && played->in_the_middle > 0;
-  if (!tells) return played->blocks - e->slots;
+  if (!(played->in_the_middle > 0)) return played->blocks - e->slots;
   return played->in_the_middle / e->issued * played->blocks;
 }
 
@@ -181,10 +171,11 @@ ClockStay clock_play_kernel(Arena *arena, const ClockKernel *in) {
   Engine *e = engine_new(arena, in);
   Played played = begin(e);
   if (!play(e, &played)) return out;
-  const double each = played.blocks > e->slots
-                          ? (played.full - played.first) / done_in_the_middle(e, &played)
-                          : played.end / played.blocks;
-  const double clocks = played.end + played.behind * each;
+  const double end = engine_stretched(e, played.end),
+               middle = engine_stretched(e, played.full) - engine_stretched(e, played.first),
+               each = played.blocks > e->slots ? middle / done_in_the_middle(e, &played)
+                                               : end / played.blocks,
+               clocks = end + played.behind * each;
   out.gave_up = false;
   out.blocks = e->begun + played.behind;
   out.turn = engine_sum_up(arena, e, clocks, 1);

@@ -205,6 +205,13 @@ static Hold hold(const Engine *e, const EngineScheduler *s, int warp) {
   return free_at > e->now ? until(free_at, CLOCK_MATH_PIPE) : until(e->now, CLOCK_SELECTED);
 }
 
+// An instruction of the loop that is cut stands for those that were left out, too.
+static double weight_of(const Engine *e, int i) {
+  const int cut = e->in->cut_loop;
+  const bool inside = cut >= 0 && i >= e->in->loop[cut].first && i <= e->in->loop[cut].last;
+  return inside ? 1 + e->in->cut_turns / e->in->kept_turns : 1;
+}
+
 // ---- going on -----------------------------------------------------------------------------------
 
 static void add_round(ClockRounds *to, double clocks) {
@@ -212,27 +219,13 @@ static void add_round(ClockRounds *to, double clocks) {
   to->clocks += clocks;
 }
 
-// A block that comes into the loop that is cut, or that is out of it: by so many of its warps.
-static void count_inside(Engine *e, EngineBlock *block, int by) {
-  const bool was = block->inside > 0;
-  block->inside += by;
-  const bool is = block->inside > 0;
-  e->outside += was - is;
-  if (is && !was && e->outside == 0) e->calm_since = e->now;
-}
-
 static void note_round(Engine *e, int warp, int loop) {
   EngineWarp *w = &e->warp[warp];
-  EngineBlock *block = &e->block[warp / e->in->warps];
-  const bool is_cut = loop == e->in->cut_loop;
-  if (w->round[loop]) {
-    const double clocks = (double)(e->now - w->round[loop]);
-    add_round(&e->rounds[loop], clocks);
-    if (is_cut) add_round(&block->rounds, clocks);
-    if (is_cut && e->outside == 0 && w->round[loop] >= e->calm_since)
-      add_round(&block->calm, clocks);
-  } else if (is_cut)
-    count_inside(e, block, 1);
+  const bool is_cut = loop == e->in->cut_loop, goes_on = w->round[loop] > 0;
+  const double clocks = goes_on ? (double)(e->now - w->round[loop]) : 0;
+  if (goes_on) add_round(&e->rounds[loop], clocks);
+  if (is_cut && !goes_on) engine_cut_count(e, 0, -1);
+  if (is_cut) engine_cut_turn(e, warp, clocks);
   w->round[loop] = e->now;
   w->turns += loop == 0;
   e->changes += loop == 0 && e->slowest >= 0;  // it may have run away
@@ -251,19 +244,15 @@ static void end_warp(Engine *e, int warp) {
   e->warp[warp].lives = false;
   engine_scheduler(e, warp)->n_own -= e->warp[warp].held != CLOCK_SELECTED;
   e->changes++;
+  engine_cut_count(e, -1, -1);
   if (--block->n_live > 0) return;
   block->lives = false;
-  e->outside -= block->inside == 0;
-  const ClockRounds *from = block->calm.turns > 0 ? &block->calm : &block->rounds;
-  if (from->turns > 0)
-    e->more[warp / e->in->warps] += e->in->cut_turns * from->clocks / (double)from->turns;
   e->ended++;
 }
 
 // The next round does not belong to this stay.
 static void leave_loop(Engine *e, int warp, int loop) {
-  if (loop == e->in->cut_loop && e->warp[warp].round[loop])
-    count_inside(e, &e->block[warp / e->in->warps], -1);
+  if (loop == e->in->cut_loop && e->warp[warp].round[loop]) engine_cut_count(e, 0, 1);
   e->warp[warp].round[loop] = 0;
   if (e->watch) engine_watch_leave(e, warp, loop);
 }
@@ -311,7 +300,7 @@ static void issue(Engine *e, EngineScheduler *s, int warp) {
   EngineWarp *w = &e->warp[warp];
   const SassInst *inst = inst_of(e, warp);
   w->ready = e->now + max_int(inst->stall, 1);
-  e->issued++;
+  e->issued += weight_of(e, w->pc);
   engine_carry_out(e, s, warp);
   const SassPipe pipe = pipe_of(e, s, inst);
   s->pipe_free[pipe] = e->now + busy_clocks(e, inst);
@@ -524,8 +513,8 @@ void engine_begin_block(Engine *e, int slot, int kind) {
     engine_wake(e, slot * e->in->warps + i);
     block->n_live++;
   }
+  engine_cut_count(e, block->n_live, block->n_live);
   e->begun++;
-  e->outside++;
   e->changes++;
 }
 
@@ -565,13 +554,6 @@ static void sum_up_one(const Engine *e, int i, double per, ClockTurn *out, doubl
   }
   lost[i] = shares / ENGINE_SHARES * per;
   blame[i] = row[cause[i]] > 0 ? e->blame[i * CLOCK_CAUSE_COUNT + (int)cause[i]] : -1;
-}
-
-// An instruction of the loop that is cut stands for those that were left out, too.
-static double weight_of(const Engine *e, int i) {
-  const int cut = e->in->cut_loop;
-  const bool inside = cut >= 0 && i >= e->in->loop[cut].first && i <= e->in->loop[cut].last;
-  return inside ? 1 + e->in->cut_turns / e->in->kept_turns : 1;
 }
 
 // `per`: the number of turns counted together; the answer is for one of them.

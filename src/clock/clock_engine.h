@@ -51,6 +51,7 @@ typedef struct EngineWarp {
   int n_groups;                    // of wgmma that were committed and are under way
   int64_t group[8];                // when each is done
   int64_t round[CLOCK_MARKS_MAX];  // when it went round each loop last; 0: not yet
+  double calm;                     // EngineCalm.clocks when it last went round the loop that is cut
 } EngineWarp;
 
 typedef struct EngineMbarrier {
@@ -69,12 +70,25 @@ typedef struct EngineBlock {
   bool lives;
   bool in_step;  // with blocks of other SMs, which ask for the same
   int n_live;    // warps
-  // Turns of its warps round the loop that is cut: all, and those while every block was in it.
-  ClockRounds rounds, calm;
-  int inside;  // warps in that loop
   int arrived[ENGINE_BARRIERS];
   EngineMbarrier mbarrier[ENGINE_MBARRIERS];
 } EngineBlock;
+
+// Turns of the loop that is cut, and the clocks in which they were gone round, each as much as it
+// stands for turns that are left out (clock_cut.c).
+typedef struct EngineCalm {
+  int live, outside;  // warps: all, and those that are not in the loop
+  int64_t since;      // the clock until which is counted:
+  double clocks;      //
+  double of_warps;    // clocks of live warps
+  double of_turns;    // clocks of turns that warps have gone round
+  double turns, all;  // the turns, each as much as its clocks; and each one
+} EngineCalm;
+
+// A clock that was played, and EngineCalm.all then.
+typedef struct EngineTime {
+  double clocks, turns;
+} EngineTime;
 
 // The lines that a load of a block goes to L2 for in one turn. The first warps to come by ask for
 // them; the others have them when they come.
@@ -166,10 +180,8 @@ typedef struct Engine {
   double *spent;      // [instruction][cause]: clocks of warps
   double *lost;       // [instruction][cause]: shares of clocks in which a scheduler issued nothing
   int *blame;         // [instruction][cause]: the instruction that was waited for, the last time
-  double more[CLOCK_WARPS_MAX];  // of each slot: clocks of turns that were left out
-  double issued;                 // instructions
-  int outside;                   // blocks that live and are not in the loop that is cut
-  int64_t calm_since;            // the clock from which on none was
+  double issued;      // instructions, each as many as it stands for
+  EngineCalm calm;
   double new_loads;              // so far
   EngineFetch *fetch;            // [slot][instruction]
   int *came;                     // [warp][instruction]: times that it went to L2
@@ -206,6 +218,17 @@ void engine_charge_clocks(const Engine *e, EngineScheduler *s, double clocks, Cl
 void engine_weigh(Engine *e, double weight);
 // All warps are charged for what they did until now.
 void engine_charge_all(Engine *e);
+
+// ---- clock_cut.c: turns that are left out
+// --------------------------------------------------------
+
+// So many warps more live, and are outside of the loop that is cut.
+void engine_cut_count(Engine *e, int live, int outside);
+// A warp has gone round it, in so many clocks; 0: it comes in.
+void engine_cut_turn(Engine *e, int warp, double clocks);
+EngineTime engine_time(const Engine *e);  // now
+// The clock that it is in the kernel with all turns, as far as is known now.
+double engine_stretched(const Engine *e, EngineTime at);
 
 // ---- clock_units.c: what instructions set going -------------------------------------------------
 

@@ -25,8 +25,8 @@ typedef struct ClockBox {
   double bytes, rows;
 } ClockBox;
 
-// Of the loads and boxes that ask L2 for what no warp of the block has fetched, the share that it has
-// not: of the first `loads`, which are those of the first blocks, and of the others.
+// Of the loads and boxes that ask L2 for what no warp of the block has fetched, the share that it
+// has not: of the first `loads`, which are those of the first blocks, and of the others.
 typedef struct ClockMissed {
   double loads, first, later;
 } ClockMissed;
@@ -39,9 +39,9 @@ typedef struct ClockKernel {
   const double *far_bytes;    // that a warp's instruction moves between L1 and L2
   const double *far_share;    // of its executions, that have to go there
   const double *first_share;  // of those, that no warp of the block went for before; NULL: all
-  const double *new_share;   // of its executions, that ask for what the warp never fetched
-  const ClockBox *box;       // of each UTMALDG; NULL: there are none
-  int warps;                 // of a block
+  const double *new_share;    // of its executions, that ask for what the warp never fetched
+  const ClockBox *box;        // of each UTMALDG; NULL: there are none
+  int warps;                  // of a block
   int n_kinds;
   const ClockBlock *kind;  // block i of the SM is of kind i % n_kinds
   int blocks, resident;    // that the SM runs in all, at most; at once

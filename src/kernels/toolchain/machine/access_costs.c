@@ -81,7 +81,7 @@ static double far_bytes_of(AccessCosts *costs, int warp, const SassInst *inst,
 // Whether the warp asks L2 for what it has not fetched yet. Worked example: a slab of 8 floats of a
 // row is a sector, so every other slab is there with the one before it.
 static bool is_new_to(AccessCosts *costs, int warp, const SassInst *inst,
-                    const int64_t address[SASS_LANES]) {
+                      const int64_t address[SASS_LANES]) {
   int64_t seen[SASS_LANES * 2];
   const int n = list_pieces(address, inst->bytes, PAIR, seen);
   bool cold = false;

@@ -25,7 +25,7 @@ typedef struct AccessCosts {
   double *far_bytes;    // from or to L2
   double *far_share;    // that wait for L2
   double *first_share;  // of those, that bring what no warp of the block asked for before
-  double *new_share;   // that ask for what the warp never asked for before
+  double *new_share;    // that ask for what the warp never asked for before
   double local_share;   // of loads of spilled values, that wait for L2; set before the finish
   int *n;               // executions that were told
   AccessSeen l1, l2;

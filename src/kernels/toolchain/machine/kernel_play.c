@@ -25,7 +25,7 @@
 
 enum {
   PLAYED = 700000,  // instructions of an SM, from which on turns of the main loop are left out
-  KEPT_MIN = 6,     // turns
+  KEPT_MIN = 12,    // turns
 };
 // From Blackwell on parameters stand elsewhere, and uniform loads fetch them.
 enum { FIRST_UNKNOWN = 100 };
@@ -363,8 +363,10 @@ static void share_l2(Arena *arena, const Model *model, KernelPlay *play) {
   const L2Sharing sharing = l2_sharing(arena, model, min_int(in->resident, in->blocks));
   play->data_bytes = sharing.read_bytes;
   in->sent_share = sharing.sent;
-  play->empty = (ClockMissed){.first = sharing.replay.empty.first, .later = sharing.replay.empty.later};
-  play->again = (ClockMissed){.first = sharing.replay.again.first, .later = sharing.replay.again.later};
+  play->empty =
+      (ClockMissed){.first = sharing.replay.empty.first, .later = sharing.replay.empty.later};
+  play->again =
+      (ClockMissed){.first = sharing.replay.again.first, .later = sharing.replay.again.later};
   if (!target_knows(target->dram_read_gbps)) return;
   const double bytes = target->dram_read_gbps * 1e3 / target->boost_mhz;
   in->dram_bytes = bytes / (double)target->sm_count / sharing.distinct * fmax(1, in->alone);

@@ -87,7 +87,7 @@ const ClockBox *play_boxes(Arena *arena, const SassCode *code, const SassWay *wa
 }
 
 double play_new_loads(const SassCode *code, const double *new_share, const SassWay *way,
-                       int warps) {
+                      int warps) {
   double n = 0;
   for (int w = 0; w < warps; w++)
     for (int i = 0; i < way[w].n_stretches; i++)

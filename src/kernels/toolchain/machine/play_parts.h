@@ -15,8 +15,8 @@ typedef struct KernelPlay {
   SassLoop loop[CLOCK_MARKS_MAX];
   ClockKernel in;
   ClockMissed empty, again;  // where L2 has nothing at the launch; where the kernel has just run
-  const double *executed;  // of each instruction: times that warps of the whole grid come by
-  double data_bytes;       // of the launch's memory, as far as its blocks ask for it; 0: not known
+  const double *executed;    // of each instruction: times that warps of the whole grid come by
+  double data_bytes;  // of the launch's memory, as far as its blocks ask for it; 0: not known
 } KernelPlay;
 
 // The room that the resident blocks of an SM take.
@@ -32,5 +32,4 @@ double play_spilled_share(const KernelPlay *play, const PlayRoom *at);
 const ClockBox *play_boxes(Arena *arena, const SassCode *code, const SassWay *way, int warps,
                            double row_bytes);
 // Loads and boxes on the way of a block that ask for something new.
-double play_new_loads(const SassCode *code, const double *new_share, const SassWay *way,
-                       int warps);
+double play_new_loads(const SassCode *code, const double *new_share, const SassWay *way, int warps);

@@ -22,10 +22,8 @@ static ChipMerge merge_of(Arena *scratch, const Model *model, const Grid *grid, 
 L2Sharing l2_sharing(Arena *scratch, const Model *model, int resident) {
   const Grid *grid = grid_outline(scratch, model);
   const int64_t read = grid_window(scratch, grid, 0, grid->n_ctas).bytes;
-  L2Sharing out = {.read_bytes = (double)read,
-                   .sent = 1,
-                   .distinct = 1,
-                   .replay = l2_replay(scratch, grid)};
+  L2Sharing out = {
+      .read_bytes = (double)read, .sent = 1, .distinct = 1, .replay = l2_replay(scratch, grid)};
   const ChipMerge one = merge_of(scratch, model, grid, 1),
                   all = merge_of(scratch, model, grid, resident);
   if (!(one.asked_bytes > 0 && all.asked_bytes > 0)) return out;

@@ -146,7 +146,7 @@ $$(call objects,$(1),$$(STAND_INS)): QUICK = -O2 -include tests/unit/quick_check
 build/$(1)/tests/unit/main.o: build/gen/suites.def
 endef
 # A test's own text is compiled fast; what stands in for a GPU has to multiply.
-STAND_INS := $(patsubst %,tests/unit/%.c,fake_cuda fake_cublas numbers ptx_plan test_trace_run test_tagged)
+STAND_INS := $(patsubst %,tests/unit/%.c,fake_cuda fake_cublas numbers open_case ptx_plan test_trace_run test_tagged)
 $(eval $(call configuration,release,CC,CFLAGS))
 $(eval $(call configuration,clang,CLANG,CLANG_FLAGS))
 $(eval $(call configuration,asan,CC,ASAN_FLAGS))

@@ -63,7 +63,7 @@ STATIC_ASAN = $(shell $(CC) -static-libasan -E -x c /dev/null >/dev/null 2>&1 &&
                 $(CC) -print-file-name=libasan.a | grep -q / && echo -static-libasan -static-libubsan)
 ASAN_LINK = -no-pie $(STATIC_ASAN)
 ASAN_FLAGS = $(TEST_INCLUDES) $(SANITIZE) $(TABLES_UNASKED)
-WHOLE_FLAGS = $(TEST_INCLUDES) $(SANITIZE)
+WHOLE_FLAGS = $(TEST_INCLUDES) $(SANITIZE) -DSANITIZED_WHOLE
 TSAN_FLAGS = $(TEST_INCLUDES) -O1 -g1 -fsanitize=thread -fno-omit-frame-pointer $(SANITIZE_WARNINGS)
 FUZZFLAGS = -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 

@@ -154,8 +154,9 @@ $(eval $(call configuration,whole,CC,WHOLE_FLAGS))
 $(eval $(call configuration,tsan,CC,TSAN_FLAGS))
 $(eval $(call configuration,fuzz,FUZZ_CC,FUZZFLAGS))
 $(eval $(call configuration,$(ARCH),CROSS_CC,CROSS_FLAGS))
-# The interpreter, the machine that runs PTX, the clock that plays machine code, and the worker that makes up its times.
-HOT_SOURCES := $(wildcard src/order/*.c src/clock/*.c src/sass/sass_run*.c $(addprefix src/banks/engine/,bank.c bank_copy.c sector.c) src/model/interp/*.c src/model/ops/*.c src/ptx/run/*.c src/ptx/tensor/*.c src/ptx/module/multiply.c src/ptx/record/*.c) \
+# The interpreter, the machine that runs PTX, the clock that plays machine code, sums of what capsules hold, and the worker
+# that makes up its times.
+HOT_SOURCES := $(wildcard src/order/*.c src/clock/*.c src/sass/sass_run*.c $(addprefix src/banks/engine/,bank.c bank_copy.c sector.c) src/model/interp/*.c src/model/ops/*.c src/ptx/run/*.c src/ptx/tensor/*.c src/ptx/module/multiply.c src/ptx/record/*.c src/capsule/capsule_crc.c) \
                src/model/words/dtype.c src/model/words/formats.c src/model/words/fragment.c \
                src/model/ir/expr.c src/model/ir/expr_eval.c src/model/ir/warp_walk.c src/model/ir/lanes.c src/kernels/worker/worker_fake.c
 # What a test runs once is compiled in half of the time: commands, tools, devices, screens.

@@ -63,7 +63,7 @@ STATIC_ASAN = $(shell $(CC) -static-libasan -E -x c /dev/null >/dev/null 2>&1 &&
                 $(CC) -print-file-name=libasan.a | grep -q / && echo -static-libasan -static-libubsan)
 ASAN_LINK = -no-pie $(STATIC_ASAN)
 ASAN_FLAGS = $(TEST_INCLUDES) $(SANITIZE) $(TABLES_UNASKED)
-WHOLE_FLAGS = $(TEST_INCLUDES) $(SANITIZE)
+WHOLE_FLAGS = $(TEST_INCLUDES) $(SANITIZE) -DSANITIZED_WHOLE
 TSAN_FLAGS = $(TEST_INCLUDES) -O1 -g1 -fsanitize=thread -fno-omit-frame-pointer $(SANITIZE_WARNINGS)
 FUZZFLAGS = -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 
@@ -146,7 +146,7 @@ $$(call objects,$(1),$$(STAND_INS)): QUICK = -O2 -include tests/unit/quick_check
 build/$(1)/tests/unit/main.o: build/gen/suites.def
 endef
 # A test's own text is compiled fast; what stands in for a GPU has to multiply.
-STAND_INS := $(patsubst %,tests/unit/%.c,fake_cuda fake_cublas numbers ptx_plan test_trace_run test_tagged)
+STAND_INS := $(patsubst %,tests/unit/%.c,fake_cuda fake_cublas numbers open_case ptx_plan test_trace_run test_tagged)
 $(eval $(call configuration,release,CC,CFLAGS))
 $(eval $(call configuration,clang,CLANG,CLANG_FLAGS))
 $(eval $(call configuration,asan,CC,ASAN_FLAGS))
@@ -154,8 +154,9 @@ $(eval $(call configuration,whole,CC,WHOLE_FLAGS))
 $(eval $(call configuration,tsan,CC,TSAN_FLAGS))
 $(eval $(call configuration,fuzz,FUZZ_CC,FUZZFLAGS))
 $(eval $(call configuration,$(ARCH),CROSS_CC,CROSS_FLAGS))
-# The interpreter, the machine that runs PTX, the clock that plays machine code, and the worker that makes up its times.
-HOT_SOURCES := $(wildcard src/order/*.c src/clock/*.c src/sass/sass_run*.c $(addprefix src/banks/engine/,bank.c bank_copy.c sector.c) src/model/interp/*.c src/model/ops/*.c src/ptx/run/*.c src/ptx/tensor/*.c src/ptx/module/multiply.c src/ptx/record/*.c) \
+# The interpreter, the machine that runs PTX, the clock that plays machine code, sums of what capsules hold, and the worker
+# that makes up its times.
+HOT_SOURCES := $(wildcard src/order/*.c src/clock/*.c src/sass/sass_run*.c $(addprefix src/banks/engine/,bank.c bank_copy.c sector.c) src/model/interp/*.c src/model/ops/*.c src/ptx/run/*.c src/ptx/tensor/*.c src/ptx/module/multiply.c src/ptx/record/*.c src/capsule/capsule_crc.c) \
                src/model/words/dtype.c src/model/words/formats.c src/model/words/fragment.c \
                src/model/ir/expr.c src/model/ir/expr_eval.c src/model/ir/warp_walk.c src/model/ir/lanes.c src/kernels/worker/worker_fake.c
 # What a test runs once is compiled in half of the time: commands, tools, devices, screens.

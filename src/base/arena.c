@@ -125,13 +125,19 @@ char *arena_strdup(Arena *arena, const char *text) {
 }
 
 char *arena_printf(Arena *arena, const char *format, ...) {
+  // Nearly every text is a short one, and made once.
+  enum { SHORT = 256 };
+  char made[SHORT];
   va_list args, again;
   va_start(args, format);
   va_copy(again, args);
-  int length = vsnprintf(NULL, 0, format, args);
+  const int length = vsnprintf(made, SHORT, format, args);
   assert(length >= 0);
   char *text = arena_alloc(arena, (size_t)length + 1);
-  vsnprintf(text, (size_t)length + 1, format, again);
+  if (length < SHORT)
+    memcpy(text, made, (size_t)length + 1);
+  else
+    vsnprintf(text, (size_t)length + 1, format, again);
   va_end(again);
   va_end(args);
   return text;

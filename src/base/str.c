@@ -51,13 +51,17 @@ void str_add_repeat(Str *str, char c, int n) {
 }
 
 void str_vprintf(Str *str, const char *format, va_list args) {
+  // Where there is room for it, as there nearly always is, the text is made once.
   va_list again;
   va_copy(again, args);
-  int length = vsnprintf(NULL, 0, format, again);
-  va_end(again);
+  const size_t room = str->capacity - str->length;
+  const int length = vsnprintf(str->text + str->length, room, format, args);
   assert(length >= 0);
-  str_reserve(str, (size_t)length);
-  vsnprintf(str->text + str->length, (size_t)length + 1, format, args);
+  if ((size_t)length >= room) {
+    str_reserve(str, (size_t)length);
+    vsnprintf(str->text + str->length, (size_t)length + 1, format, again);
+  }
+  va_end(again);
   str->length += (size_t)length;
 }
 

@@ -5,7 +5,7 @@
 //
 // GEMMVIEW_STRESS=1 is all of it, GEMMVIEW_STRESS=0.1 a tenth, but never less than the sample. From
 // 0.001 on, which the long CI asks for, everything has its turn that is asked in turns; CI asks for
-// less than that, and where `make test` asks one in 9 it asks one in 3.
+// less than that, and where `make test` asks one in 9 it asks one in 6.
 #pragma once
 #include <check.h>
 #include <stdbool.h>
@@ -15,10 +15,10 @@ bool stress_is_on(void);
 // More than the long CI asks for: what takes a minute or more each time.
 bool stress_is_whole(void);
 int stress_count(int sampled, int whole);
-// n, in `make test` one in so many and in CI one in the root of that, rounded up.
+// n, in `make test` one in so many and in CI one in so many to the power of 3/4, rounded up.
 int stress_part(int n, int one_in);
-// Whether it is this one's turn: one in so many is asked in `make test`, one in the root of that in
-// CI, all are in `make stress`.
+// Whether it is this one's turn: one in so many is asked in `make test`, one in so many to the
+// power of 3/4 in CI, all are in `make stress`.
 bool stress_has_turn(int which, int one_in);
 // The same of what is dear: in CI, and in the long CI's `make test`, one in `in_ci` is asked, in
 // `make stress` all.

@@ -99,14 +99,7 @@ static bool is_known(const char *text, size_t n) {
 
 static void setup(void) {
   screen_setup(&(SessionOptions){.rung = "padded"}, 40, 120);
-  learn();
-}
-
-static void done(void) {
-  teardown();
-  free(known);
-  known = NULL;
-  n_known = room = 0;
+  if (!known) learn();  // once for all screens
 }
 
 // A word with its ellipsis, before or behind, says itself that it is cut; letters in pictures stand
@@ -168,7 +161,7 @@ Suite *suite_cut_words(void);
 Suite *suite_cut_words(void) {
   Suite *suite = suite_create("cut_words");
   TCase *tcase = tcase_create("cut_words");
-  tcase_add_checked_fixture(tcase, setup, done);
+  tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_set_timeout(tcase, 120);
   tcase_add_test(tcase, a_part_of_a_word_is_none);
   tcase_add_loop_test(tcase, no_word_is_cut_without_a_mark, 0, sizeof rungs / sizeof *rungs);

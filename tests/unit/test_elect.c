@@ -193,10 +193,10 @@ START_TEST(loops_over_lanes_are_as_many_as_is_told) {
 }
 END_TEST
 
-// One rung in eight, in `make stress` all of them.
+// One rung in 16, in `make stress` all of them.
 START_TEST(no_rung_issues_in_a_loop_over_lanes) {
   for (int i = 0; has_nvrtc && i < cases.n; i++) {
-    const Model *model = stress_has_dear_turn(i, 8, 8) ? emit_case(&cases, i) : NULL;
+    const Model *model = stress_has_dear_turn(i, 16, 16) ? emit_case(&cases, i) : NULL;
     if (!model || !issues(model)) continue;
     const int n = replays(model, cases.rung[i].name);
     ck_assert_msg(n <= REPLAYS_MAX, "%s: %d", cases.rung[i].name, n);

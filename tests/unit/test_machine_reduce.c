@@ -222,6 +222,7 @@ START_TEST(test_a_published_miscompile_is_reduced) {
   const CliRun again = cli_run(arena, run_it);
   ck_assert_msg(again.status == CLI_NO && strstr(again.out, "memory differs"), "%s\n%s%s", run_it,
                 again.out, again.err);
+  if (!stress_is_on()) return;  // a second time, the same
   const CliRun same = cli_run(arena, arena_printf(arena, "open " LOST ".ptx%s", asked));
   ck_assert_str_eq(same.out, run.out);
 }
@@ -252,7 +253,6 @@ static const char *wrong_ptxas(const char *change) {
   "grid=2x3,block=128 --arg mem:98304 --arg mem:65536 --arg mem:393216 --arg 384 --arg " \
   "256 --arg 128"
 
-// The first one is the cheapest.
 static const struct {
   const char *file, *change, *keeps, *launch;
 } wrongs[] = {
@@ -275,8 +275,7 @@ static const struct {
 };
 
 START_TEST(test_a_wrong_assembler_is_shown_by_few_lines) {
-  enum { CHEAP = 1 };
-  if (!has_tools() || (_i >= CHEAP && !stress_is_on())) return;
+  if (!has_tools()) return;
   const char *script = wrong_ptxas(wrongs[_i].change), *run_it;
   const CliRun run = cli_shell(
       arena, arena_printf(arena,
@@ -410,8 +409,10 @@ Suite *suite_machine_reduce(void) {
   tcase_add_loop_test(tcase, test_a_step_changes_what_it_says, 0,
                       (int)(sizeof steps / sizeof *steps));
   tcase_add_test(tcase, test_a_published_miscompile_is_reduced);
-  tcase_add_loop_test(tcase, test_a_wrong_assembler_is_shown_by_few_lines, 0,
-                      (int)(sizeof wrongs / sizeof *wrongs));
+  // Half a minute each and more; short texts are reduced by the tests around.
+  if (stress_is_on())
+    tcase_add_loop_test(tcase, test_a_wrong_assembler_is_shown_by_few_lines, 0,
+                        (int)(sizeof wrongs / sizeof *wrongs));
   tcase_add_test(tcase, test_what_cannot_be_reduced_is_said);
   tcase_add_test(tcase, test_a_register_that_nothing_wrote_is_told);
   tcase_add_test(tcase, test_words_of_several_threads_are_disputed);

@@ -19,18 +19,27 @@ static void setup(void) {
 
 static void teardown(void) { arena_free(arena); }
 
-// The screen of `view` on a rung as text alone, at 80 x 24.
-static const char *shown(const char *ladder, const char *rung, const char *view) {
+static Session *session_of(const char *ladder, const char *rung) {
   const SessionOptions options = {.ladder = ladder, .rung = rung, .ascii = true};
   Session *session = explorer_open(&options, &diags);
   ck_assert_msg(session != NULL, "%s/%s", ladder, rung);
+  return session;
+}
+
+// The screen of a view as text alone, at 80 x 24.
+static const char *screen_of(Session *session, int view) {
   Canvas *canvas = canvas_new(arena, 24, 80, true);
-  view_show(session, view_find(view));
+  view_show(session, view);
   drive_frame(session, canvas);
   while (session_idle(session)) {
   }
   drive_frame(session, canvas);
-  const char *text = export_text(arena, canvas);
+  return export_text(arena, canvas);
+}
+
+static const char *shown(const char *ladder, const char *rung, const char *view) {
+  Session *session = session_of(ladder, rung);
+  const char *text = screen_of(session, view_find(view));
   explorer_close(session);
   return text;
 }
@@ -42,12 +51,14 @@ static const struct {
              {"split", "promoted"}};
 
 START_TEST(ascii_holds_only_printable_bytes) {
+  Session *session = session_of(rungs[_i].ladder, rungs[_i].rung);
   for (int view = 0; view < view_count; view++) {
-    const char *text = shown(rungs[_i].ladder, rungs[_i].rung, view_table[view].name);
+    const char *text = screen_of(session, view);
     for (const char *at = text; *at; at++)
       ck_assert_msg(*at == '\n' || (*at >= 0x20 && *at <= 0x7e), "%s/%s, %s: byte 0x%02x",
                     rungs[_i].ladder, rungs[_i].rung, view_table[view].name, (unsigned char)*at);
   }
+  explorer_close(session);
 }
 END_TEST
 

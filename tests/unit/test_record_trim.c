@@ -10,6 +10,7 @@
 #include "cli/record/record_run.h"
 #include "ptx/run/machine.h"
 #include "record_harness.h"
+#include "stress.h"
 
 Suite *suite_record_trim(void);
 
@@ -210,9 +211,10 @@ static const char *record_copies(int row) {
     const char *name, *arch;
   } rows[] = {{"wgmma", "90a"}, {"grid", "90"}, {"chain", "90"}};
   const char *name = rows[row].name, *path = in_folder("k.capsule");
-  compile(arena_printf(
-      arena, "nvcc -gencode arch=compute_%s,code=[compute_%s,sm_%s] -o %s/%s " DATA "/%s.cu",
-      rows[row].arch, rows[row].arch, rows[row].arch, folder, name, name));
+  // By the words that suite record has for it: nvcc is asked once.
+  compile_cuda(arena_printf(arena, "-gencode arch=compute_%s,code=[compute_%s,sm_%s] -lineinfo ",
+                            rows[row].arch, rows[row].arch, rows[row].arch),
+               arena_printf(arena, DATA "/%s.cu", name), in_folder(name));
   const CliRun run =
       record(arena_printf(arena, "--cpu -o %s", path), arena_printf(arena, "%s/%s", folder, name));
   ck_assert_msg(run.status == 0, "%s\n%s", run.out, run.err);
@@ -439,8 +441,8 @@ Suite *suite_record_trim(void) {
   tcase_add_test(tc, test_each_process_is_trimmed);
   tcase_add_test(tc, test_memory_stays_whole);
   tcase_add_test(tc, test_crash_loses_nothing);
-  tcase_add_loop_test(tc, test_what_copies_touch_is_kept, 0, 3);
-  tcase_add_loop_test(tc, test_no_page_that_is_left_out_is_a_fault, 0, 3);
+  stress_add_turns(tc, test_what_copies_touch_is_kept, 3, 2);
+  stress_add_turns(tc, test_no_page_that_is_left_out_is_a_fault, 3, 2);
   tcase_add_loop_test(tc, test_a_block_ends_where_the_memory_does, 0, 2);
   tcase_add_test(tc, test_a_block_that_fits_comes_to_its_end);
   tcase_add_test(tc, test_an_address_of_no_allocation_is_a_fault);

@@ -13,6 +13,7 @@
 #include "ptx_plan.h"
 #include "quick_check.h"
 #include "sass_listing.h"
+#include "stress.h"
 
 Suite *suite_saved_predicates(void);
 
@@ -197,8 +198,8 @@ Suite *suite_saved_predicates(void) {
   tcase_add_checked_fixture(tc, setup, property_teardown);
   tcase_add_loop_test(tc, rule, 0, sizeof cases / sizeof *cases);
   tcase_add_test(tc, sentences);
-  tcase_add_loop_test(tc, copies_with_bounds_of_their_own_lose_none, 0, N_STATES);
-  tcase_add_loop_test(tc, copies_with_a_bound_in_common_lose_some, 0, N_STATES);
+  stress_add_turns(tc, copies_with_bounds_of_their_own_lose_none, N_STATES, N_STATES);
+  stress_add_turns(tc, copies_with_a_bound_in_common_lose_some, N_STATES, N_STATES);
   tcase_add_test(tc, its_ptx_is_right);
   suite_add_tcase(suite, tc);
   return suite;

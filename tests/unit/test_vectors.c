@@ -20,7 +20,7 @@
 
 Suite *suite_vectors(void);
 
-enum { VECTORS = 1024, WORDS = 4, GROUPS = 16 };
+enum { VECTORS = 1024, WORDS = 4, GROUPS = 4 };
 
 typedef enum Shape {
   ONE_WORD,

@@ -319,7 +319,7 @@ START_TEST(every_view_at_every_size) {
                                       "splitk_partials"};
   Session *session = open_rung(rungs[_i], false);
   Canvas *canvas = canvas_new(arena, 24, 80, false);
-  int every = 120 * 250 / stress_count(400, 120 * 250);
+  int every = 120 * 250 / stress_count(stress_is_on() ? 400 : 200, 120 * 250);
   for (int view = 0; view < view_count; view++) {
     view_show(session, view);
     for (int at = _i; at < 120 * 250; at += 5 * every) {
@@ -349,7 +349,7 @@ START_TEST(random_keys) {
   Session *session = open_rung("padded", false);
   Canvas *canvas = canvas_new(arena, 24, 80, false);
   uint64_t state = 0x9e3779b97f4a7c15u + (uint64_t)_i;
-  int n = stress_count(1000, 1000000);
+  int n = stress_count(stress_is_on() ? 1000 : 500, 1000000);
   drive_frame(session, canvas);
   for (int i = 0; i < n; i++) {
     state = state * 6364136223846793005u + 1442695040888963407u;

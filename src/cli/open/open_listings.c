@@ -13,6 +13,9 @@ typedef struct KnownInst {
   const char *text;  // NULL: the place is free
 } KnownInst;
 
+// Its text where it is none.
+static const char NO_INSTRUCTION[] = "";
+
 // When an instruction is issued, which is not in its text.
 #define NOT_CONTROL (~((UINT64_C(1) << 62) - (UINT64_C(1) << 41)))
 
@@ -74,7 +77,7 @@ const McListing *open_known_listing(Arena *arena, OpenListings *l, const McCubin
   for (int i = 0; i < *n; i++) {
     const KnownInst inst = inst_of(kernel->text.at + i * INST_BYTES);
     out[i] = (McListing){i * INST_BYTES, place_of(l, &inst)->text};
-    if (!out[i].text || is_relocated(arena, cubin, kernel, i)) return NULL;
+    if (!out[i].text || !*out[i].text || is_relocated(arena, cubin, kernel, i)) return NULL;
   }
   return out;
 }
@@ -96,6 +99,12 @@ static const char *with_label(Arena *arena, const char *text) {
   return arena_printf(arena, "%.*s `(.L_x)", (int)(last - text), text);
 }
 
+// Words that nvdisasm refused: to ask for them again would take it a second.
+static void know_refused(OpenListings *l, const KnownInst *asked, int n) {
+  for (int i = 0; i < n; i++)
+    if (!place_of(l, &asked[i])->text) know(l, asked[i], NO_INSTRUCTION);
+}
+
 static void ask(Arena *arena, OpenListings *l, const char *target, const KnownInst *asked, int n,
                 const Str *code) {
   enum { SECONDS = 60 };
@@ -106,6 +115,7 @@ static void ask(Arena *arena, OpenListings *l, const char *target, const KnownIn
     if (line->opcode && line->address >= 0 && line->address / INST_BYTES < n)
       know(l, asked[line->address / INST_BYTES], with_label(arena, line->text));
   }
+  if (sass->ok) know_refused(l, asked, n);
 }
 
 void open_learn(Arena *arena, OpenListings *l, const char *target, const McCubin *const *cubins,
@@ -148,5 +158,6 @@ void open_learn_code(Arena *arena, OpenListings *l, const char *target, const un
 
 const char *open_known_text(const OpenListings *l, const unsigned char *inst) {
   const KnownInst of = inst_of(inst);
-  return place_of(l, &of)->text;
+  const char *text = place_of(l, &of)->text;
+  return text && *text ? text : NULL;
 }

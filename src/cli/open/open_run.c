@@ -156,17 +156,21 @@ static int registers_at_begin(const OpenResult *r) {
   return r->sass ? -1 : 0;
 }
 
+// The orders of a text ask its machine code for nothing but the registers that it begins with: that
+// is a second of ptxas and nvdisasm.
+static bool wants_machine_code(const OpenRequest *given, const OpenResult *r) {
+  return !r->module->machine && !given->predict &&
+         (!given->orders || ptx_module_sets_registers(r->module));
+}
+
 static void run_kernel(const OpenRequest *given, OpenResult *r, const OpenBlocks *blocks,
                        PtxMachine *machine) {
   PtxTally *tally = ptx_tally_new(r->arena, r->module, r->kernel);
   if (r->counted) ptx_tally_innermost(tally);  // a profiler's lines
   say(given, "reading the machine code");
-  if (r->module->machine)
-    r->as_compiled = true;
-  else if (given->predict)
+  r->as_compiled = r->module->machine || (wants_machine_code(given, r) && open_reconcile(r, tally));
+  if (given->predict && !r->module->machine)
     r->why_not = "widths are predicted: --predict asks for it";
-  else
-    r->as_compiled = open_reconcile(r, tally);
   if (given->record) r->record = ptx_record_new(r->arena, r->module, r->kernel, tally, &r->launch);
   if (given->follow || (given->detail && r->module->machine))
     r->followed = open_follow(r, machine, tally);

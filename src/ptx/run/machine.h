@@ -150,6 +150,7 @@ void ptx_machine_trace(PtxMachine *m, PtxTrace *trace, void *self);
 // orders; behind the run they are given out, with what they do not speak of. `registers`: of a
 // thread when its block begins; 0: not known; -1: setmaxnreg does nothing.
 struct Search;
+bool ptx_module_sets_registers(const PtxModule *module);  // has an instruction that does
 void ptx_machine_record_orders(PtxMachine *m, Arena *arena, int registers);
 struct Search *ptx_machine_orders(PtxMachine *m, PtxOutcome outcome, int *n_left_out,
                                   const char *const **left_out);

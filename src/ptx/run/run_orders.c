@@ -24,13 +24,15 @@ static bool has(const PtxModule *module, bool (*is)(const PtxInst *i)) {
   return false;
 }
 
+bool ptx_module_sets_registers(const PtxModule *module) { return has(module, ptx_sets_registers); }
+
 static PtxOrders *ptx_orders_new(Arena *arena, const PtxMachine *m, int registers) {
   PtxOrders *o = ARENA_NEW(arena, PtxOrders);
   *o = (PtxOrders){.arena = arena, .s = search_new(arena), .cluster_bar = -1};
   o->s->threads_apart = o->s->scopes = true;
   o->waits_for_grid = has(m->module, ptx_waits_for_grid);
   o->registers = registers > 0 ? round_up(registers, REGISTERS_STEP) : 0;
-  if (!registers && has(m->module, ptx_sets_registers))
+  if (!registers && ptx_module_sets_registers(m->module))
     ptx_orders_leave_out(
         o,
         "whether there are registers for setmaxnreg: the number that a thread begins with is "

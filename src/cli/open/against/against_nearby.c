@@ -19,12 +19,12 @@ static const McListing *listing_of(Arena *arena, const PtxModule *module, int *n
   return out;
 }
 
-static void give_texts(Arena *arena, const char *target, McNearby *words, int n) {
-  OpenListings known = open_listings(arena);
+static void give_texts(Arena *arena, OpenListings *known, const char *target, McNearby *words,
+                       int n) {
   unsigned char *code = arena_alloc(arena, (size_t)n * MC_BYTES + 1);
   for (int i = 0; i < n; i++) memcpy(code + (size_t)i * MC_BYTES, words[i].bytes, MC_BYTES);
-  open_learn_code(arena, &known, target, code, n);
-  for (int i = 0; i < n; i++) words[i].text = open_known_text(&known, words[i].bytes);
+  open_learn_code(arena, known, target, code, n);
+  for (int i = 0; i < n; i++) words[i].text = open_known_text(known, words[i].bytes);
 }
 
 const McNearby *against_nearby(Arena *arena, const NearbyGiven *g) {
@@ -36,6 +36,6 @@ const McNearby *against_nearby(Arena *arena, const NearbyGiven *g) {
   code.listing = listing_of(arena, g->module, &code.n);
   int n = 0;
   McNearby *words = mc_nearby(arena, kernel, g->hints, g->n_hints, g->bits, &n);
-  give_texts(arena, g->module->target, words, n);
+  give_texts(arena, g->known, g->module->target, words, n);
   return mc_nearby_right(&code, words, n, g->leaves, g->self, g->lanes, g->which);
 }

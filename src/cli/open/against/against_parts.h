@@ -1,6 +1,7 @@
 // Questions that --against asks of its other files.
 #pragma once
 #include "cli/open/against/against_sides.h"
+#include "cli/open/open_cubin.h"
 #include "cli/open/open_parts.h"
 #include "machine/mc_back.h"
 #include "machine/mc_nearby.h"
@@ -64,7 +65,8 @@ typedef struct NearbyGiven {
   int n_hints;
   int bits;  // of each, the first ones
   McNearbyWhich which;
-  int64_t lanes;  // that all trials together may take
+  int64_t lanes;        // that all trials together may take
+  OpenListings *known;  // texts of words that were asked for before; those of this call are added
 } NearbyGiven;
 
 // NULL: none is found.

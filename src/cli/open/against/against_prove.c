@@ -20,6 +20,7 @@ typedef struct Beside {
   Sides elsewhere;       // another block of the launch, as soon as it is needed
   Side there;            // its PTX; without a machine: it is not run
   bool is_there_known;
+  OpenListings known;  // of all trials: their words are the same ones again and again
 } Beside;
 
 // Whether the run of a module has the symptom of the machine code.
@@ -137,7 +138,8 @@ static const McNearby *nearby(Against *a, Beside *beside, const int *hints, int 
                              .n_hints = n_hints,
                              .bits = bits,
                              .which = which,
-                             .lanes = lanes};
+                             .lanes = lanes,
+                             .known = &beside->known};
   return against_nearby(a->arena, &given);
 }
 
@@ -203,7 +205,7 @@ void against_prove(Against *a, const McFault *fault, const Side *ptx, const Side
                    const int *line) {
   enum { CLEAR = 1 };  // operands
   if (ptx->outcome != PTX_DONE) return;
-  Beside beside = {.against = a, .ptx = ptx, .word = word};
+  Beside beside = {.against = a, .ptx = ptx, .word = word, .known = open_listings(a->arena)};
   if (prove_never(a, &beside)) return;
   int hints[MC_HINTS_MAX];
   const int n_hints = mc_back_hints(fault, hints);

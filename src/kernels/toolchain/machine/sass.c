@@ -231,6 +231,27 @@ SassResult *sass_disassemble(Arena *arena, const void *cubin, size_t bytes, doub
   return sass_disassemble_one(arena, cubin, bytes, -1, deadline_s);
 }
 
+// Where a register says where to go on, the tool follows the data to name the places; of all other
+// code it prints the same without, in three quarters of the time: 0.6 s in place of 0.8 s for the
+// smallest cubin.
+static bool wants_dataflow(const ToolResult *plain) {
+  return plain->ok ? strstr(plain->output, "BRX") || strstr(plain->output, "JMX") : !plain->limited;
+}
+
+static ToolResult list_one(Arena *arena, const char *tool, const void *cubin, size_t bytes,
+                           int symbol, double deadline_s) {
+  const char *const all[] = {tool, "-ndf", "-c", "-gi", "INPUT", NULL};
+  const char *const one[] = {
+      tool, "-ndf", "-c", "-gi", "-fun", arena_printf(arena, "%d", symbol), "INPUT", NULL};
+  enum { WORDS = sizeof one / sizeof *one };
+  const char *words[WORDS] = {NULL};
+  memcpy(words, symbol < 0 ? all : one, symbol < 0 ? sizeof all : sizeof one);
+  const ToolResult plain = tool_run(arena, words, cubin, bytes, NULL, deadline_s);
+  if (!wants_dataflow(&plain)) return plain;
+  words[1] = tool;
+  return tool_run(arena, words + 1, cubin, bytes, NULL, deadline_s);
+}
+
 SassResult *sass_disassemble_one(Arena *arena, const void *cubin, size_t bytes, int symbol,
                                  double deadline_s) {
   const char *tool = sass_find_tool(arena);
@@ -239,11 +260,7 @@ SassResult *sass_disassemble_one(Arena *arena, const void *cubin, size_t bytes, 
                   "nvdisasm was not found: install the CUDA toolkit, put nvdisasm on PATH, or set "
                   "GEMMVIEW_NVDISASM");
   if (bytes < 4 || memcmp(cubin, "\177ELF", 4) != 0) return failed(arena, tool, "this is no cubin");
-  const char *const all[] = {tool, "-c", "-gi", "INPUT", NULL};
-  const char *const one[] = {tool,    "-c", "-gi", "-fun", arena_printf(arena, "%d", symbol),
-                             "INPUT", NULL};
-  const char *const *lines = symbol < 0 ? all : one;
-  ToolResult run = tool_run(arena, lines, cubin, bytes, NULL, deadline_s);
+  const ToolResult run = list_one(arena, tool, cubin, bytes, symbol, deadline_s);
   if (!run.ok) return failed(arena, tool, run.error);
   SassResult *result = sass_parse(arena, run.output);
   result->tool = tool;

@@ -10,7 +10,7 @@
 #include "compile_once.h"
 #include "emit_cases.h"
 #include "kernels/toolchain/emit_plan.h"
-#include "machine/mc_back.h"
+#include "machine/back/mc_back.h"
 #include "machine/mc_isa.h"
 #include "machine_case.h"
 #include "model/interp/interp.h"

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "machine/back/mc_follow.h"
 #include "machine/mc_cubin.h"
-#include "machine/mc_follow.h"
 
 enum { WORDS = (MC_FOLLOWED + 63) / 64 };
 
@@ -81,14 +81,22 @@ int mc_flow_writes(const PtxInst *inst, PtxArg out[MC_FLOW_SOURCES]) {
   return list.n;
 }
 
-// Whether it reads or writes registers that its operands do not tell.
-static bool is_opaque(const PtxInst *inst) {
-  static const char *const names[] = {"CALL",     "RET",   "BRX",   "P2R",  "R2P",
-                                      "WARPSYNC", "HGMMA", "IGMMA", "QGMMA"};
-  if (!inst->machine) return true;
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+static bool is_one_of(const PtxInst *inst, const char *const *names, size_t n) {
+  for (size_t i = 0; i < n; i++)
     if (str_equal(inst->machine->op->name, names[i])) return true;
   return false;
+}
+
+// Whether it reads or writes registers that its operands do not tell.
+static bool is_untold(const PtxInst *inst) {
+  static const char *const names[] = {"HGMMA", "IGMMA", "QGMMA"};
+  return inst->machine && is_one_of(inst, names, sizeof names / sizeof *names);
+}
+
+// Whether any of the registers that the kernel has may be read or written there, or behind it.
+static bool is_opaque(const PtxInst *inst) {
+  static const char *const names[] = {"CALL", "RET", "BRX", "P2R", "R2P", "WARPSYNC"};
+  return !inst->machine || is_untold(inst) || is_one_of(inst, names, sizeof names / sizeof *names);
 }
 
 // A word of the launch, such as the descriptor of global memory, may have no reader that tells.
@@ -139,8 +147,21 @@ static Node node_of(const PtxInst *code, int pc, int n) {
   return out;
 }
 
+// The registers that an opaque instruction may read, or write: those that some instruction does,
+// and all predicates; any at all where an instruction does not tell its own.
+static Set any_of(const PtxInst *code, const Node *node, int n, bool writes) {
+  Set out = {{0}};
+  for (PtxArg pred = MC_FRAME_T; pred < MC_FOLLOWED; pred++) put(&out, pred);
+  for (int pc = 0; pc < n; pc++) {
+    if (is_untold(&code[pc])) return everything;
+    for (int i = 0; i < WORDS; i++)
+      out.bits[i] |= writes ? node[pc].writes.bits[i] : node[pc].reads.bits[i];
+  }
+  return out;
+}
+
 // The registers that are read behind each instruction.
-static Set *read_behind(Arena *arena, const Node *node, int n) {
+static Set *read_behind(Arena *arena, const Node *node, int n, const Set *any) {
   Set *behind = ARENA_ARRAY(arena, Set, n + 1), *before = ARENA_ARRAY(arena, Set, n + 1);
   for (bool moved = true; moved;) {
     moved = false;
@@ -153,7 +174,7 @@ static Set *read_behind(Arena *arena, const Node *node, int n) {
       behind[pc] = live;
       for (int i = 0; i < WORDS; i++) {
         if (at->always) live.bits[i] &= ~at->writes.bits[i];
-        live.bits[i] |= at->opaque ? everything.bits[i] : at->reads.bits[i];
+        live.bits[i] |= at->opaque ? any->bits[i] : at->reads.bits[i];
       }
       moved |= memcmp(&live, &before[pc], sizeof live) != 0;
       before[pc] = live;
@@ -163,7 +184,7 @@ static Set *read_behind(Arena *arena, const Node *node, int n) {
 }
 
 // The registers that somebody may have written in front of each instruction.
-static Set *written_before(Arena *arena, const Node *node, int n) {
+static Set *written_before(Arena *arena, const Node *node, int n, const Set *any) {
   Set *before = ARENA_ARRAY(arena, Set, n + 1);
   for (bool moved = true; moved;) {
     moved = false;
@@ -171,7 +192,7 @@ static Set *written_before(Arena *arena, const Node *node, int n) {
       for (int way = 0; way < 2; way++) {
         const int to = node[pc].next[way];
         for (int i = 0; i < WORDS && to >= 0; i++) {
-          const uint64_t more = node[pc].opaque ? ~UINT64_C(0) : node[pc].writes.bits[i];
+          const uint64_t more = node[pc].opaque ? any->bits[i] : node[pc].writes.bits[i];
           const uint64_t bits = before[to].bits[i] | before[pc].bits[i] | more;
           moved |= bits != before[to].bits[i];
           before[to].bits[i] = bits;
@@ -179,6 +200,22 @@ static Set *written_before(Arena *arena, const Node *node, int n) {
       }
   }
   return before;
+}
+
+// Whether a way leads to each instruction: none leads into routines that are called.
+static bool *reached(Arena *arena, const Node *node, int n) {
+  bool *out = ARENA_ARRAY(arena, bool, n + 1);
+  out[0] = true;
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (int pc = 0; pc < n; pc++)
+      for (int way = 0; way < 2 && out[pc]; way++) {
+        const int to = node[pc].next[way];
+        if (to < 0 || out[to]) continue;
+        moved = out[to] = true;
+      }
+  }
+  return out;
 }
 
 // The next instruction along a way that writes one of these registers.
@@ -212,16 +249,19 @@ static bool is_lost(const Node *node, const Set *behind) {
 McFlow mc_flow(Arena *arena, const PtxInst *code, int n) {
   Node *node = ARENA_ARRAY(arena, Node, n + 1);
   for (int pc = 0; pc < n; pc++) node[pc] = node_of(code, pc, n);
-  const Set *behind = read_behind(arena, node, n), *before = written_before(arena, node, n);
+  const Set read = any_of(code, node, n, false), written = any_of(code, node, n, true);
+  const Set *behind = read_behind(arena, node, n, &read),
+            *before = written_before(arena, node, n, &written);
   bool *is_dead = ARENA_ARRAY(arena, bool, n + 1), *unwritten = ARENA_ARRAY(arena, bool, n + 1);
   int *lost_to = ARENA_ARRAY(arena, int, n + 1);
+  const bool *is_reached = reached(arena, node, n);
   const PtxArg stack = MC_FRAME_R + 1;
   for (int pc = 0; pc < n; pc++) {
     lost_to[pc] = MC_NOWHERE;
     is_dead[pc] = !node[pc].opaque && !has_effect(&code[pc]) && !has(&node[pc].writes, stack) &&
                   is_lost(&node[pc], &behind[pc]);
     if (is_dead[pc]) lost_to[pc] = writer_behind(arena, node, n, pc);
-    for (int i = 0; i < WORDS && !node[pc].opaque; i++)
+    for (int i = 0; i < WORDS && !node[pc].opaque && is_reached[pc]; i++)
       unwritten[pc] |= (node[pc].reads.bits[i] & ~before[pc].bits[i]) != 0;
   }
   return (McFlow){is_dead, unwritten, lost_to, node, behind};
@@ -248,30 +288,17 @@ bool mc_writes_register(const McStep *step, PtxArg reg) {
   return false;
 }
 
-static bool reads_predicate(const PtxInst *i, PtxArg pred) {
-  if (i->guard == pred) return true;
-  for (int n = 0; i->machine && n < i->machine->n; n++) {
-    const McOperand *o = &i->machine->operands[n];
-    if (o->present && o->letter == 'q' && o->arg[0] == pred) return true;
-  }
-  return false;
-}
-
 int mc_dead_predicate(const PtxInst *code, int n_code, int pc) {
-  for (int at = pc - 1; at >= 0; at--) {
-    const McStep *step = code[at].machine;
-    for (int n = 0; step && n < step->n; n++) {
-      const McOperand *o = &step->operands[n];
-      const PtxArg pred = o->arg[0];
-      if (!o->present || o->letter != 'p' || pred == MC_PT || pred == MC_FRAME_UP + MC_PT) continue;
-      bool read = false, over = false;
-      for (int k = at + 1; k < n_code && !read && !over; k++) {
-        read = reads_predicate(&code[k], pred);
-        over = code[k].machine && code[k].guard == PTX_PRED_TRUE &&
-               mc_writes_register(code[k].machine, MC_FRAME_T + pred);
-      }
-      if (!read) return at;
-    }
+  Arena *arena = arena_new("predicates");
+  const McFlow flow = mc_flow(arena, code, n_code);
+  int at = pc - 1;
+  for (; at >= 0; at--) {
+    PtxArg regs[MC_FLOW_SOURCES];
+    bool has_pred = false;
+    for (int i = mc_flow_writes(&code[at], regs) - 1; i >= 0; i--)
+      has_pred |= regs[i] >= MC_FRAME_T;
+    if (has_pred && flow.is_dead[at]) break;
   }
-  return MC_NOWHERE;
+  arena_free(arena);
+  return at >= 0 ? at : MC_NOWHERE;
 }

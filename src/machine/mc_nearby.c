@@ -110,8 +110,13 @@ static bool branches(const PtxInst *inst) {
          (op->run == mc_run_branch || op->run == mc_run_branch_any || op->run == mc_run_branch_by);
 }
 
+// @!PT: no compiler leaves that, and it takes an instruction away that only hides the fault.
+static bool never_runs(const char *text) {
+  return str_starts(text, "@!PT ") || str_starts(text, "@!UPT ");
+}
+
 static bool is_tried(const McNearbyCode *code, const McNearby *word) {
-  return word->text && word->pc < code->n &&
+  return word->text && word->pc < code->n && !never_runs(word->text) &&
          !means_the_same(word->text, code->listing[word->pc].text);
 }
 
@@ -161,25 +166,35 @@ static bool is_sound(const McNearbyCode *code, const PtxModule *module, int pc, 
   return right;
 }
 
-// Whether it is right; *gain: how much liker to others the instruction is with the word.
-static bool try_word(Batch *b, int i, McLeaves *leaves, void *self, int64_t *lanes, int *gain) {
+// Whether it is right; its gain is how much liker to others the instruction is with the word, and
+// what else tells for it.
+static bool try_word(Batch *b, int i, const McNearbyJudge *judge, int64_t *lanes) {
   Arena *arena = arena_new("nearby");
   const int pc = b->words[i].pc;
+  McNearby *word = b->tried[i];
   const PtxModule *module = put(b, arena, i);
   bool right = module && !module->code[pc].why && is_sound(b->code, module, pc, b->lost);
   if (right) {
     int64_t taken = 0;
-    right = leaves(self, module, &taken);
+    right = judge->leaves(judge->self, module, &taken);
     *lanes += taken + SETTING_UP;
   }
   if (right) {
     enum { OF_LOST = 2 };  // a result that has a reader again tells more than an operand
-    *gain = mc_likeness(module, pc, &module->code[pc], NULL) -
-            mc_likeness(module, pc, &b->code->module->code[pc], NULL) +
-            OF_LOST * (b->lost - lost_of(arena, module));
+    word->is_same_op = is_same_op(&module->code[pc], &b->code->module->code[pc]);
+    word->gain = mc_likeness(module, pc, &module->code[pc], NULL) -
+                 mc_likeness(module, pc, &b->code->module->code[pc], NULL) +
+                 OF_LOST * (b->lost - lost_of(arena, module)) +
+                 (judge->worth ? judge->worth(judge->self, module) : 0);
   }
   arena_free(arena);
   return right;
+}
+
+// The gain decides, then whether it is the instruction's own operation.
+static bool is_likelier(const McNearby *word, const McNearby *found) {
+  if (!found || word->gain != found->gain) return !found || word->gain > found->gain;
+  return word->is_same_op && !found->is_same_op;
 }
 
 static bool is_enough(const McNearby *found, McNearbyWhich which) {
@@ -187,21 +202,20 @@ static bool is_enough(const McNearby *found, McNearbyWhich which) {
   return found && (which == MC_NEARBY_FIRST || (which == MC_NEARBY_GAINS && found->gain > CLEAR));
 }
 
-McNearby *mc_nearby_right(const McNearbyCode *code, McNearby *words, int n, McLeaves *leaves,
-                          void *self, int64_t lanes, McNearbyWhich which) {
+McNearby *mc_nearby_right(const McNearbyCode *code, McNearby *words, int n,
+                          const McNearbyJudge *judge) {
+  const McNearbyWhich which = judge->which;
   McNearby *found = NULL;
   int64_t taken = 0;
   Batch b = {.arena = arena_new("words"), .code = code};
   b.lost = lost_of(b.arena, code->module);
-  for (int at = 0; at < n && !is_enough(found, which) && taken <= lanes;) {
+  for (int at = 0; at < n && !is_enough(found, which) && taken <= judge->lanes;) {
     arena_free(b.arena);
     b.arena = arena_new("words");
     at += read_batch(&b, &words[at], n - at);
-    for (int i = 0, gain = 0; i < b.n && taken <= lanes; i++) {
+    for (int i = 0; i < b.n && taken <= judge->lanes; i++) {
       if (is_enough(found, which)) break;
-      if (!try_word(&b, i, leaves, self, &taken, &gain) || (found && gain <= found->gain)) continue;
-      found = b.tried[i];
-      found->gain = gain;
+      if (try_word(&b, i, judge, &taken) && is_likelier(b.tried[i], found)) found = b.tried[i];
     }
   }
   arena_free(b.arena);

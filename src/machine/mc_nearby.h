@@ -3,7 +3,7 @@
 //
 //   McNearby *words = mc_nearby(arena, kernel, pcs, n_pcs, MC_NEARBY_BITS, &n);     as bytes; the
 //   caller has their texts
-//   mc_nearby_right(&code, words, n, leaves, self, lanes)     a run with each of them
+//   mc_nearby_right(&code, words, n, &judge)     a run with each of them
 //
 //   P2R.B2 R0, PR, R13, 0xc2fc0000      bit 3 turned round: FSETP.GEU.AND P0, PT, R13, -126, PT
 #pragma once
@@ -17,7 +17,10 @@ typedef struct McNearby {
   int pc, bit;
   unsigned char bytes[MC_BYTES];
   const char *text;  // NULL: it is no instruction, or not known
-  int gain;          // of the one that is found: how much liker to others the instruction is
+  // Set where it is right: how much liker to others the instruction is, with what else tells for
+  // it, and whether it is the instruction's own operation.
+  int gain;
+  bool is_same_op;
 } McNearby;
 
 // Machine code as it was opened.
@@ -36,9 +39,19 @@ McNearby *mc_nearby(Arena *arena, const McKernel *kernel, const int *pcs, int n_
 // others (mc_like.h), else the one of the likeliest instruction, or this one of all.
 typedef enum McNearbyWhich { MC_NEARBY_FIRST, MC_NEARBY_GAINS, MC_NEARBY_LIKELIEST } McNearbyWhich;
 
+// Says, in operands, what else tells for a change that makes memory right; NULL: nothing.
+typedef int McWorth(void *self, const PtxModule *module);
+
+typedef struct McNearbyJudge {
+  McLeaves *leaves;
+  McWorth *worth;
+  void *self;
+  McNearbyWhich which;
+  int64_t lanes;  // lane instructions that all trials together may take
+} McNearbyJudge;
+
 // The first of these words, those of an instruction behind each other, with which `leaves` is true
 // of the code; NULL: none. Words that mean what the instruction means, that are not run here, or
-// leave results without a reader that had one, are not tried. `lanes`: lane instructions that all
-// trials together may take.
-McNearby *mc_nearby_right(const McNearbyCode *code, McNearby *words, int n, McLeaves *leaves,
-                          void *self, int64_t lanes, McNearbyWhich which);
+// leave results without a reader that had one, are not tried.
+McNearby *mc_nearby_right(const McNearbyCode *code, McNearby *words, int n,
+                          const McNearbyJudge *judge);

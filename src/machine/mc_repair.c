@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "machine/mc_follow.h"
+#include "machine/back/mc_follow.h"
 #include "machine/mc_like.h"
 
 enum {
@@ -132,9 +132,28 @@ static bool leaves_unwritten(const Search *s, int pc, bool writes, PtxArg is) {
   return has_any;
 }
 
+static bool has_register(const PtxInst *inst, bool writes, PtxArg reg) {
+  PtxArg regs[MC_FLOW_SOURCES];
+  for (int i = (writes ? mc_flow_writes(inst, regs) : mc_flow_reads(inst, regs)) - 1; i >= 0; i--)
+    if (regs[i] == reg) return true;
+  return false;
+}
+
+// Whether an instruction is the only one that reads a register since it was written: reading
+// another one it leaves a result without a reader.
+static bool is_only_reader(const Search *s, int pc, PtxArg reg) {
+  if (mc_flow_is_read(&s->flow, pc, reg) && !has_register(&s->module->code[pc], true, reg))
+    return false;
+  for (int at = pc - 1; at >= 0 && !has_register(&s->module->code[at], true, reg); at--)
+    if (has_register(&s->module->code[at], false, reg)) return false;
+  return true;
+}
+
 static void attempt(Search *s, int pc, bool writes, const Group *g, PtxArg is) {
   if (is_over(s) || is == g->at) return;
-  if (s->by_one_bit && (!is_one_bit(g->at, is) || leaves_unwritten(s, pc, writes, is))) return;
+  if (s->by_one_bit && (!is_one_bit(g->at, is) || leaves_unwritten(s, pc, writes, is) ||
+                        (!writes && is_only_reader(s, pc, g->at))))
+    return;
   PtxInst *inst = &s->patched.code[pc];
   const Trial now = {.pc = pc,
                      .writes = writes,
@@ -348,13 +367,6 @@ static void sweep(Search *s, int from) {
 
 // ---- the other way to say it --------------------------------------------------------------------
 
-static bool is_in(const PtxInst *inst, bool writes, PtxArg reg) {
-  PtxArg regs[MC_FLOW_SOURCES];
-  for (int i = (writes ? mc_flow_writes(inst, regs) : mc_flow_reads(inst, regs)) - 1; i >= 0; i--)
-    if (regs[i] == reg) return true;
-  return false;
-}
-
 // The reader of the register that is written instead, the writer of the one that is read instead,
 // or who made the guard: the next one as the code stands.
 static int next_counterpart(const Search *s, const McRepair *r) {
@@ -362,7 +374,7 @@ static int next_counterpart(const Search *s, const McRepair *r) {
   const PtxArg reg = r->kind == MC_REPAIR_GUARD ? r->was : r->is;
   const int step = reads ? 1 : -1;
   for (int pc = r->pc + step; pc >= 0 && pc < s->module->n_code; pc += step)
-    if (is_in(&s->module->code[pc], !reads, reg)) return pc;
+    if (has_register(&s->module->code[pc], !reads, reg)) return pc;
   return MC_NOWHERE;
 }
 
@@ -397,7 +409,8 @@ static int others(const Search *s, const McRepair *a, const McRepair *b, PtxArg 
   int n = 0;
   for (int pc = 0; pc < s->module->n_code; pc++)
     if (pc != a->pc && pc != b->pc)
-      n += is_in(&s->module->code[pc], true, reg) || is_in(&s->module->code[pc], false, reg);
+      n += has_register(&s->module->code[pc], true, reg) ||
+           has_register(&s->module->code[pc], false, reg);
   return n;
 }
 

@@ -11,7 +11,7 @@
 #include "emit_cases.h"
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/toolchain/machine/sass.h"
-#include "machine/mc_back.h"
+#include "machine/back/mc_back.h"
 #include "machine/mc_isa.h"
 #include "machine_case.h"
 #include "model/interp/interp.h"

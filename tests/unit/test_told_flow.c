@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "golden.h"
 #include "kernels/toolchain/machine/sass.h"
-#include "machine/mc_back.h"
+#include "machine/back/mc_back.h"
 #include "machine/mc_cubin.h"
 #include "machine/mc_flow.h"
 #include "machine/mc_run.h"

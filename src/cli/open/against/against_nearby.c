@@ -37,5 +37,5 @@ const McNearby *against_nearby(Arena *arena, const NearbyGiven *g) {
   int n = 0;
   McNearby *words = mc_nearby(arena, kernel, g->hints, g->n_hints, g->bits, &n);
   give_texts(arena, g->known, g->module->target, words, n);
-  return mc_nearby_right(&code, words, n, g->leaves, g->self, g->lanes, g->which);
+  return mc_nearby_right(&code, words, n, &g->judge);
 }

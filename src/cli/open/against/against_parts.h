@@ -3,7 +3,7 @@
 #include "cli/open/against/against_sides.h"
 #include "cli/open/open_cubin.h"
 #include "cli/open/open_parts.h"
-#include "machine/mc_back.h"
+#include "machine/back/mc_back.h"
 #include "machine/mc_nearby.h"
 #include "ptx/module/ptx_module.h"
 
@@ -27,6 +27,9 @@ typedef struct Against {
 // An instruction of the machine code, and the line of the PTX that it was made from.
 const char *against_machine_text(const Against *a, int pc);
 const char *against_origin_text(const Against *a, int pc);
+// Runs the sides again (McAgain); self: Against.
+bool against_again(void *self, bool machine_code, PtxTrace *trace, PtxAccessSink *sink,
+                   void *context);
 // Lane instructions of a run beside this one.
 int64_t against_budget(const Side *side);
 
@@ -59,13 +62,10 @@ typedef struct NearbyGiven {
   const char *cubin;
   size_t bytes;
   const PtxModule *module;  // of this cubin
-  McLeaves *leaves;
-  void *self;
-  const int *hints;  // instructions, the likely ones first
+  const int *hints;         // instructions, the likely ones first
   int n_hints;
   int bits;  // of each, the first ones
-  McNearbyWhich which;
-  int64_t lanes;        // that all trials together may take
+  McNearbyJudge judge;
   OpenListings *known;  // texts of words that were asked for before; those of this call are added
 } NearbyGiven;
 

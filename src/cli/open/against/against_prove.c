@@ -17,8 +17,10 @@ typedef struct Beside {
   const Side *ptx;
   const SideWord *word;  // that differs: most trials leave it as it is
   McSymptom symptom;     // a trial that leaves it is not run to its end
-  Sides elsewhere;       // another block of the launch, as soon as it is needed
-  Side there;            // its PTX; without a machine: it is not run
+  const McFault *fault;
+  const int *line;  // of the PTX, for each instruction
+  Sides elsewhere;  // another block of the launch, as soon as it is needed
+  Side there;       // its PTX; without a machine: it is not run
   bool is_there_known;
   OpenListings known;  // of all trials: their words are the same ones again and again
 } Beside;
@@ -89,6 +91,20 @@ static bool leaves(void *self, const PtxModule *module, int64_t *lanes) {
          is_right_elsewhere(b, module, lanes);
 }
 
+// A right change also ends the first value of the thread that the PTX does not have.
+static int worth(void *self, const PtxModule *module) {
+  enum { ENDS_IT = 3 };  // operands
+  const Beside *b = self;
+  if (!b->fault->n_early) return 0;
+  Arena *arena = arena_new("worth");
+  Against with = *b->against;
+  const int n_code = with.sides.module[SIDE_MACHINE]->n_code;
+  with.sides.module[SIDE_MACHINE] = module;
+  const bool stays = mc_is_early(arena, against_again, &with, b->line, n_code, b->fault);
+  arena_free(arena);
+  return stays ? 0 : ENDS_IT;
+}
+
 // The first instruction that never runs, @!PT, and has a result: no compiler leaves one. With its
 // guard turned round in *cubin; -1: there is none.
 static int always_runs(const Against *a, unsigned char *cubin) {
@@ -106,24 +122,6 @@ static int always_runs(const Against *a, unsigned char *cubin) {
   return -1;
 }
 
-static bool prove_never(Against *a, Beside *beside) {
-  unsigned char *cubin = arena_alloc(a->arena, a->cubin_bytes + 1);
-  memcpy(cubin, a->cubin, a->cubin_bytes);
-  const int pc = always_runs(a, cubin);
-  if (pc < 0 || pc >= a->sides.module[SIDE_MACHINE]->n_code) return false;
-  const OpenRequest of = {.path = a->given->path, .kernel = a->r->kernel->name};
-  Diags ignored = diags_new(a->arena);
-  int64_t lanes = 0;
-  const PtxModule *module =
-      open_cubin(a->arena, &of, NULL, (char *)cubin, a->cubin_bytes, false, &ignored);
-  if (!module || !leaves(beside, module, &lanes)) return false;
-  str_printf(&a->out,
-             "  right with     %s%s\n               it should run, its guard is never true: then "
-             "memory is equal\n",
-             against_machine_text(a, pc), against_origin_text(a, pc));
-  return true;
-}
-
 // One bit of one of these instructions that decides it; NULL: none does.
 static const McNearby *nearby(Against *a, Beside *beside, const int *hints, int n_hints, int bits,
                               McNearbyWhich which) {
@@ -132,13 +130,10 @@ static const McNearby *nearby(Against *a, Beside *beside, const int *hints, int 
                              .cubin = a->cubin,
                              .bytes = a->cubin_bytes,
                              .module = a->sides.module[SIDE_MACHINE],
-                             .leaves = leaves,
-                             .self = beside,
                              .hints = hints,
                              .n_hints = n_hints,
                              .bits = bits,
-                             .which = which,
-                             .lanes = lanes,
+                             .judge = {leaves, worth, beside, which, lanes},
                              .known = &beside->known};
   return against_nearby(a->arena, &given);
 }
@@ -154,6 +149,26 @@ static bool tell_word(Against *a, const McNearby *word) {
 static bool prove_words(Against *a, Beside *beside, const int *hints, int n_hints,
                         McNearbyWhich which) {
   return tell_word(a, nearby(a, beside, hints, n_hints, MC_NEARBY_BITS, which));
+}
+
+static bool prove_never(Against *a, Beside *beside) {
+  unsigned char *cubin = arena_alloc(a->arena, a->cubin_bytes + 1);
+  memcpy(cubin, a->cubin, a->cubin_bytes);
+  const int pc = always_runs(a, cubin);
+  if (pc < 0 || pc >= a->sides.module[SIDE_MACHINE]->n_code) return false;
+  const OpenRequest of = {.path = a->given->path, .kernel = a->r->kernel->name};
+  Diags ignored = diags_new(a->arena);
+  int64_t lanes = 0;
+  const PtxModule *module =
+      open_cubin(a->arena, &of, NULL, (char *)cubin, a->cubin_bytes, false, &ignored);
+  // Else its guard is another predicate.
+  if (!module || !leaves(beside, module, &lanes))
+    return prove_words(a, beside, &pc, 1, MC_NEARBY_LIKELIEST);
+  str_printf(&a->out,
+             "  right with     %s%s\n               it should run, its guard is never true: then "
+             "memory is equal\n",
+             against_machine_text(a, pc), against_origin_text(a, pc));
+  return true;
 }
 
 // Whether another opcode decides it, of any instruction: the nearest ones first.
@@ -205,7 +220,12 @@ void against_prove(Against *a, const McFault *fault, const Side *ptx, const Side
                    const int *line) {
   enum { CLEAR = 1 };  // operands
   if (ptx->outcome != PTX_DONE) return;
-  Beside beside = {.against = a, .ptx = ptx, .word = word, .known = open_listings(a->arena)};
+  Beside beside = {.against = a,
+                   .ptx = ptx,
+                   .word = word,
+                   .fault = fault,
+                   .line = line,
+                   .known = open_listings(a->arena)};
   if (prove_never(a, &beside)) return;
   int hints[MC_HINTS_MAX];
   const int n_hints = mc_back_hints(fault, hints);

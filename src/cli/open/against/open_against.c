@@ -1,4 +1,4 @@
-// PTX → ptxas → cubin → module; both run, memory compared, the way back (machine/mc_back.h).
+// PTX → ptxas → cubin → module; both run, memory compared, the way back (machine/back/mc_back.h).
 #include "cli/open/against/open_against.h"
 
 #include <inttypes.h>
@@ -14,11 +14,11 @@
 #include "cli/open/open_memory.h"
 #include "cli/open/open_parts.h"
 #include "kernels/toolchain/machine/sass.h"
-#include "machine/mc_back.h"
+#include "machine/back/mc_back.h"
 #include "machine/mc_repair.h"
 
-static bool again(void *self, bool machine_code, PtxTrace *trace, PtxAccessSink *sink,
-                  void *context) {
+bool against_again(void *self, bool machine_code, PtxTrace *trace, PtxAccessSink *sink,
+                   void *context) {
   const Against *a = self;
   Arena *arena = arena_new("again");
   Diags ignored = diags_new(arena);
@@ -143,13 +143,13 @@ static McFault explain(Against *a, const SideWord *word, const Side both[SIDES])
   const PtxFinding *f = side_end(side);
   McFault fault = {.ptx_store_pc = -1};
   if (side->outcome == PTX_STOPPED && f && f->thread >= 0) {
-    fault = mc_back_from(a->arena, again, a, line, n_code, f->pc, f->thread, f->block);
+    fault = mc_back_from(a->arena, against_again, a, line, n_code, f->pc, f->thread, f->block);
     print_fault(a, &fault);
     print_early(a, &fault);
     against_prove(a, &fault, &both[SIDE_PTX], word, line);
   } else if (word->n) {
     const uint64_t address = side->buffers.items[word->buffer].address + (uint64_t)word->at;
-    fault = mc_back(a->arena, again, a, line, n_code, address);
+    fault = mc_back(a->arena, against_again, a, line, n_code, address);
     print_word(a, side, word, &fault);
     against_prove(a, &fault, &both[SIDE_PTX], word, line);
   }

@@ -1,6 +1,6 @@
 // The store that a word is from.
 #pragma once
-#include "machine/mc_follow.h"
+#include "machine/back/mc_follow.h"
 
 // The last store to an address until a time; pc -1: there is none.
 typedef struct McWriter {

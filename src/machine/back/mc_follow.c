@@ -1,5 +1,5 @@
 // Launch, run again → events of a thread → which of them made a value that the PTX has.
-#include "machine/mc_follow.h"
+#include "machine/back/mc_follow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +22,8 @@ static void *grown(Arena *arena, const void *old, int n, int *capacity, size_t s
   return larger;
 }
 
+static const uint32_t sign_bit = UINT32_C(1) << 31;
+
 static uint64_t hash_word(uint64_t hash, uint64_t word) {
   return (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15) ^ hash >> 29;
 }
@@ -30,10 +32,12 @@ static McPiece piece_of(const uint64_t *lanes, int shift, uint32_t mask, int lan
   bool is_place = true;  // in shared memory
   McPiece p = {.value = (uint32_t)(lanes[lane] >> shift),
                .lanes = hash_word(HASH_START, mask),
-               .shifted = hash_word(HASH_START, mask)};
+               .shifted = hash_word(HASH_START, mask),
+               .turned = hash_word(HASH_START, mask)};
   FOR_LANES(mask) {
     const uint32_t value = (uint32_t)(lanes[l] >> shift);
     p.lanes = hash_word(p.lanes, value);
+    p.turned = hash_word(p.turned, value ^ sign_bit);
     is_place &= value >= MC_RESERVED_SHARED && value < SHARED_MOST;
     p.shifted = hash_word(p.shifted, value - MC_RESERVED_SHARED);
     p.varies |= value != p.value;
@@ -88,9 +92,11 @@ static void learn_group(McKnown *k, const PtxMachine *m, PtxWarp *w, const PtxIn
 
 static void learn(void *self, const PtxMachine *m, PtxWarp *w, int pc, uint32_t mask) {
   McKnown *k = self;
+  const int touch = k->touch;
+  k->touch = MC_NOBODY;
   if (k->n >= EVENTS_MAX || !mc_is_thread(w, &k->thread, mask)) return;
   const PtxInst *i = &m->module->code[pc];
-  McResult result = {.line = i->line, .mask = mask, .when = m->executed};
+  McResult result = {.line = i->line, .mask = mask, .when = m->executed, .touch = touch};
   result.name = i->row ? i->row->name : NULL;
   for (int g = 0; g < i->n_groups; g++) learn_group(k, m, w, i, &i->groups[g], &result);
   learn_group(k, m, w, i, &i->pair, &result);
@@ -107,8 +113,11 @@ static void learn_touch(void *self, const PtxAccess *access) {
   if (k->n_touches >= EVENTS_MAX) return;
   void *larger = grown(k->arena, k->touches, k->n_touches, &k->cap_touches, sizeof *k->touches);
   if (larger) k->touches = larger;
-  k->touches[k->n_touches++] =
-      (McTouch){access->inst->line, 0, access->is_store, (uint64_t)access->addr[lane]};
+  k->touch = k->n_touches;
+  k->touches[k->n_touches++] = (McTouch){.line = access->inst->line,
+                                         .is_store = access->is_store,
+                                         .bytes = access->bytes,
+                                         .address = (uint64_t)access->addr[lane]};
 }
 
 static int by_number(const void *a, const void *b) {
@@ -142,12 +151,13 @@ static void sort_by_line(McKnown *k) {
 }
 
 McKnown mc_learn(Arena *arena, McAgain *again, void *self, const McThread *thread) {
-  McKnown k = {.arena = arena, .thread = *thread};
+  McKnown k = {.arena = arena, .thread = *thread, .touch = MC_NOBODY};
   again(self, false, learn, learn_touch, &k);
   k.seen = ARENA_ARRAY(arena, uint64_t, k.n * MC_PIECES + 1);
   for (int i = 0; i < k.n; i++)
     for (int p = 0; p < k.results[i].n; p++) k.seen[k.n_seen++] = k.results[i].pieces[p].lanes;
   sort_by_line(&k);
+  mc_learn_loads(&k);
   if (k.n_seen) qsort(k.seen, (size_t)k.n_seen, sizeof *k.seen, by_number);
   return k;
 }
@@ -212,6 +222,7 @@ static void note_address(const McFollowed *t, McEvent *e, const McStep *step, Pt
     e->stores = !e->loads;
     e->space = gather->kind == MC_GATHER_SHARED ? PTX_SPACE_SHARED : PTX_SPACE_GLOBAL;
     e->address = mc_lanes(w, MC_FRAME_T + gather->t)[t->thread.lane];
+    e->loads_words = e->loads && mc_loads_words(step);
   }
 }
 
@@ -407,7 +418,9 @@ static bool is_read(const McPiece *read, const McPiece *value, bool same_lanes) 
   return same_lanes ? read->lanes == value->lanes : read->value == value->value;
 }
 
-static const uint32_t sign_bit = UINT32_C(1) << 31;
+static bool is_opposite_read(const McPiece *read, const McPiece *value, bool same_lanes) {
+  return same_lanes ? read->lanes == value->turned : read->value == (value->value ^ sign_bit);
+}
 
 // A source may be the opposite of what the PTX reads where the instruction turns it round again, or
 // the PTX subtracts, or two factors have the other sign.
@@ -431,9 +444,10 @@ McReading mc_reading(const McKnown *k, const McEvent *e, const McEvent *from, in
   for (int r = 0; r < result->n_read; r++) in_ptx += result->read[r].value == value;
   if (in_ptx && here > in_ptx && !mc_is_right(k, from, piece)) return MC_READS_UNKNOWN;
   const bool opposite = may_be_opposite(e, result);
+  const bool same_lanes = result->mask == from->mask;
   for (int r = 0; r < result->n_read; r++)
-    if (is_read(&result->read[r], &from->pieces[piece], result->mask == from->mask) ||
-        (opposite && result->read[r].value == (value ^ sign_bit)))
+    if (is_read(&result->read[r], &from->pieces[piece], same_lanes) ||
+        (opposite && is_opposite_read(&result->read[r], &from->pieces[piece], same_lanes)))
       return MC_READS_RIGHT;
   return MC_READS_WRONG;
 }
@@ -461,6 +475,7 @@ bool mc_is_exact(const McKnown *k, const McEvent *e) {
 
 bool mc_is_right(const McKnown *k, const McEvent *e, int piece) {
   const McPiece *p = &e->pieces[piece];
+  if (mc_is_load_known(e, piece)) return mc_is_load_right(k, e, piece);
   const McResult *result = same_time(k, e);
   // A compiler may make the value of another line here; then a later instruction makes it right.
   if (result && (has_piece(result, e, p) || is_untold(result, p))) return true;
@@ -470,6 +485,12 @@ bool mc_is_right(const McKnown *k, const McEvent *e, int piece) {
   return is_anywhere(k, p->value) || is_anywhere(k, p->value - MC_RESERVED_SHARED);
 }
 
+// One access may stand for several of the PTX: its line is that of one of them.
+static uint64_t bytes_of(const McEvent *e) {
+  const int registers = e->loads_words ? e->n_wrote : e->stores ? e->n_data : 1;
+  return registers > 1 ? 4 * (uint64_t)registers : 1;
+}
+
 bool mc_is_place_right(const McKnown *k, const McEvent *e) {
   const uint64_t reserved = e->space == PTX_SPACE_SHARED ? MC_RESERVED_SHARED : 0;
   bool is_known = false;
@@ -477,7 +498,7 @@ bool mc_is_place_right(const McKnown *k, const McEvent *e) {
     if (k->touches[i].line != e->line || e->line >= k->n_lines) continue;
     is_known = true;
     if (k->touched[e->line] == e->times && k->touches[i].nth != e->nth) continue;
-    if (k->touches[i].address == e->address - reserved) return true;
+    if (k->touches[i].address - (e->address - reserved) < bytes_of(e)) return true;
   }
   return !is_known;
 }
@@ -507,6 +528,7 @@ static bool stores_right(const McFollowed *t, const McKnown *k, const McEvent *e
 
 void mc_validate(McFollowed *t, const McKnown *k) {
   count_times(t, k);
+  mc_match_loads(t, k);
   for (int i = t->n - 1; i >= 0; i--) {
     McEvent *e = &t->events[i];
     const bool memory = e->loads || e->stores, place = memory && mc_is_place_right(k, e);
@@ -525,67 +547,4 @@ void mc_validate(McFollowed *t, const McKnown *k) {
       from->valid |= n < e->n_data ? exact || (e->valid && !memory) : place && k->touched[e->line];
     }
   }
-}
-
-// ---- a lane of the warp -------------------------------------------------------------------------
-
-// All lanes at one event: of the machine code by register, of the PTX by result.
-typedef struct AllLanes {
-  const McThread *thread;
-  bool machine_code, found;
-  int64_t when;
-  int pc, line, n;
-  const PtxArg *regs;
-  uint32_t value[MC_PIECES][PTX_LANES];
-} AllLanes;
-
-static void take_lanes(AllLanes *a, const uint64_t *lanes, int shift) {
-  if (a->n == MC_PIECES) return;
-  for (int l = 0; l < PTX_LANES; l++) a->value[a->n][l] = (uint32_t)(lanes[l] >> shift);
-  a->n++;
-}
-
-static void watch_lanes(void *self, const PtxMachine *m, PtxWarp *w, int pc, uint32_t mask) {
-  AllLanes *a = self;
-  const PtxInst *i = &m->module->code[pc];
-  if (a->found || m->executed != a->when || w->index != a->thread->warp) return;
-  if (a->machine_code ? pc != a->pc : i->line != a->line) return;
-  if (!mc_is_thread(w, a->thread, mask)) return;
-  a->found = true;
-  for (int n = 0; a->machine_code && n < MC_PIECES && a->regs[n] >= 0; n++)
-    take_lanes(a, mc_lanes(w, a->regs[n]), 0);
-  for (int g = 0; !a->machine_code && g < i->n_groups; g++)
-    for (int n = 0; n < i->groups[g].n && i->groups[g].written; n++) {
-      if (i->groups[g].kind != PTX_GROUP_VALUE) continue;
-      take_lanes(a, ptx_lanes(m, w, &i->groups[g], n), 0);
-      if (ptx_reg_bits(m, w, &i->groups[g], n) > 32)
-        take_lanes(a, ptx_lanes(m, w, &i->groups[g], n), 32);
-    }
-}
-
-static bool has_lane(const AllLanes *ptx, uint32_t value, int lane) {
-  for (int n = 0; n < ptx->n; n++)
-    if (ptx->value[n][lane] == value || ptx->value[n][lane] == value - MC_RESERVED_SHARED)
-      return true;
-  return false;
-}
-
-int mc_wrong_lane(const McKnown *k, const McEvent *e, McAgain *again, void *self) {
-  const McResult *result = same_time(k, e);
-  PtxArg regs[MC_PIECES];
-  for (int n = 0; n < MC_PIECES; n++)
-    regs[n] = n < e->n_wrote && e->wrote[n] < MC_FRAME_T ? e->wrote[n] : MC_NOBODY;
-  if (!result || result->mask != e->mask) return MC_NOBODY;
-  AllLanes machine = {.thread = &k->thread, .machine_code = true, .when = e->when, .pc = e->pc};
-  AllLanes ptx = {.thread = &k->thread, .when = result->when, .line = e->line};
-  machine.regs = regs;
-  again(self, true, watch_lanes, NULL, &machine);
-  again(self, false, watch_lanes, NULL, &ptx);
-  const int own = k->thread.lane;
-  for (int n = 0; n < machine.n; n++)
-    if (!ptx.found || !has_lane(&ptx, machine.value[n][own], own)) return MC_NOBODY;
-  for (int l = 0; l < PTX_LANES; l++)
-    for (int n = 0; n < machine.n && e->mask >> l & 1; n++)
-      if (!has_lane(&ptx, machine.value[n][l], l)) return l;
-  return MC_NOBODY;
 }

@@ -10,7 +10,7 @@
 //
 //   add.s64 %rd3, %rd1, %rd2;        IADD3 R4, P0, R8, R10, RZ      the lower word: right
 //                                    IADD3.X R5, R9, ~R11, RZ, P0   the upper one is not
-#include "machine/mc_follow.h"
+#include "machine/back/mc_follow.h"
 
 #include <stdlib.h>
 

@@ -14,7 +14,7 @@
 //   FFMA R9, R4, R6, R9     R9 was wrong before, too
 //   FFMA R9, R5, R6, RZ     R5, R6 are right: it is this one
 #pragma once
-#include "machine/mc_follow.h"
+#include "machine/back/mc_follow.h"
 
 enum { MC_WAY_MAX = 24, MC_BESIDE_MAX = 24, MC_EARLY_MAX = 8, MC_UNWRITTEN_MAX = 6 };
 enum { MC_FIRST_EARLY = 3 };
@@ -38,6 +38,7 @@ typedef struct McFault {
   // Those whose values the PTX's line does not have, the first one of the thread that was followed
   // last in front.
   int n_early, early[MC_EARLY_MAX];
+  McThread early_thread;  // of the one in front
 } McFault;
 
 // A proof tries these first: `pc`, `or_pc`, the early ones, those beside, the store, and back along
@@ -52,6 +53,11 @@ int mc_first_hints(const McFault *fault, const int *line, int n_code, int out[MC
 int mc_all_hints(const McFault *fault, int out[MC_SLICE_MAX + MC_HINTS_MAX]);
 // Those that read a register which no instruction in front of them writes.
 int mc_unwritten_hints(Arena *arena, const PtxModule *module, int out[], int most);
+
+// Whether the early one in front has a wrong value in another run, too: a change that leaves it as
+// it is makes memory right by chance.
+bool mc_is_early(Arena *arena, McAgain *again, void *self, const int *line, int n_code,
+                 const McFault *fault);
 
 // `address`: of the word, in global memory. `line`: for each instruction of the machine code the
 // line of the PTX that it was made from, 0 where that is not known.

@@ -4,7 +4,7 @@
 //                             lane instructions: a trial that leaves it ends there
 #include <string.h>
 
-#include "machine/mc_follow.h"
+#include "machine/back/mc_follow.h"
 
 McSymptom mc_symptom_of(const McThread *thread, const McEvent *e) {
   McSymptom out = {.thread = *thread, .pc = e->pc, .when = e->when, .mask = e->mask};

@@ -1,5 +1,5 @@
 // The instructions that the way back came by → those that a proof tries, the likely ones first.
-#include "machine/mc_back.h"
+#include "machine/back/mc_back.h"
 #include "machine/mc_flow.h"
 
 int mc_back_hints(const McFault *fault, int out[MC_HINTS_MAX]) {

@@ -1,17 +1,18 @@
 // A store → its thread's events → values that the PTX does not know → the first of them.
-#include "machine/mc_back.h"
+#include "machine/back/mc_back.h"
 
 #include <string.h>
 
+#include "machine/back/mc_source.h"
+#include "machine/back/mc_writer.h"
 #include "machine/mc_cubin.h"
 #include "machine/mc_flow.h"
-#include "machine/mc_writer.h"
 
 enum { HOPS = 16, NOBODY = MC_NOBODY };
 
 // ---- the way back -------------------------------------------------------------------------------
 
-typedef struct Back {
+typedef struct McBack {
   Arena *arena;
   McAgain *again;
   void *self;
@@ -21,21 +22,18 @@ typedef struct Back {
   McFault out;
 } Back;
 
-typedef struct Way {
-  Back *back;
-  McFollowed t;
-  McKnown known;
-  bool turned;  // a wrong turn was looked for
-} Way;
+typedef McWay Way;
+
+enum { OF_ONE = 4 };  // early values of a thread
 
 // The first wrong values of a thread stand in front of those of threads that were followed before:
 // those threads read what this one stored.
 static void note_early(Back *b, const Way *way) {
-  enum { OF_ONE = 4 };
   McFault *out = &b->out;
   int now[MC_EARLY_MAX + OF_ONE];
   int n = way->t.n ? mc_first_wrong(&way->t, &way->known, now, OF_ONE) : 0;
   const int own = n;
+  if (own) out->early_thread = way->t.thread;
   if (n) out->n_slice = mc_slice(&way->t, now[0], out->slice, 0, MC_SLICE_MAX / 2);
   for (int k = 0; k < own; k++) now[k] = way->t.events[now[k]].pc;
   for (int i = 0; i < out->n_early; i++) {
@@ -57,64 +55,19 @@ static Way follow(Back *b, const McThread *thread) {
   return way;
 }
 
+bool mc_is_early(Arena *arena, McAgain *again, void *self, const int *line, int n_code,
+                 const McFault *fault) {
+  Back b = {.arena = arena, .again = again, .self = self, .line = line, .n_code = n_code};
+  follow(&b, &fault->early_thread);
+  for (int i = 0; i < b.out.n_early; i++)
+    if (b.out.early[i] == fault->early[0]) return true;
+  return false;
+}
+
 // The event of this thread that stored; NOBODY when there is none.
 static int event_at(const McFollowed *t, int pc, int64_t when) {
   for (int i = t->n - 1; i >= 0; i--)
     if (t->events[i].pc == pc && t->events[i].when == when) return i;
-  return NOBODY;
-}
-
-static int maker_of_missing(const Way *w, int at, bool is_plain);
-static int misdirected_source(const Way *w, int at);
-
-// Whether a store has a right value in the register beside this one: then it has the right
-// registers.
-static bool is_in_right_row(const Way *w, const McEvent *e, int n) {
-  for (int k = 0; e->stores && k < e->n_data; k++) {
-    const bool beside = e->reg[k] == e->reg[n] + 1 || e->reg[k] == e->reg[n] - 1;
-    const McEvent *f = e->from[k] < 0 ? NULL : &w->t.events[e->from[k]];
-    for (int p = 0; beside && f && p < f->n_wrote; p++)
-      if (f->wrote[p] == e->reg[k] && mc_reading(&w->known, e, f, p) == MC_READS_RIGHT) return true;
-  }
-  return false;
-}
-
-// Whether a value that the PTX does not read here is right for what it is: then the instruction
-// reads a wrong register, or the value that it lacks stands in one.
-static bool is_other_right(const Way *w, const McEvent *e, int n, const McEvent *f, int p) {
-  if (mc_is_told(&w->known, f)) return mc_is_own(&w->known, f, p);
-  if (is_in_right_row(w, e, n)) return false;
-  return (f->pieces[p].varies && mc_is_right(&w->known, f, p)) ||
-         maker_of_missing(w, (int)(e - w->t.events), mc_is_own(&w->known, f, p)) != NOBODY;
-}
-
-// Whether a source is the value of an event that is right.
-static bool is_source_right(const Way *w, const McEvent *e, int n) {
-  const int from = e->from[n];
-  if (from < 0) return true;
-  const McEvent *f = &w->t.events[from];
-  for (int p = 0; p < f->n_wrote; p++) {
-    if (f->wrote[p] != e->reg[n]) continue;
-    const McReading reading = n < e->n_data ? mc_reading(&w->known, e, f, p) : MC_READS_UNKNOWN;
-    if (reading == MC_READS_WRONG) return is_other_right(w, e, n, f, p);
-    if (reading == MC_READS_RIGHT) return true;
-    return f->valid || (n >= e->n_data ? mc_is_own(&w->known, f, p) : mc_is_right(&w->known, f, p));
-  }
-  return true;
-}
-
-// An instruction with a guard that would have written the register in between. It did not write
-// here, and the PTX did; NOBODY when there is none.
-static int left_out(const Way *w, const McEvent *e, int n) {
-  const int from = e->from[n] < 0 ? -1 : w->t.events[e->from[n]].pc;
-  for (int pc = e->pc - 1; pc > from; pc--) {
-    const PtxInst *i = &w->t.code[pc];
-    if (!i->machine || i->guard == PTX_PRED_TRUE || !mc_writes_register(i->machine, e->reg[n]))
-      continue;
-    bool ran = false;
-    for (int k = 0; k < w->t.n && !ran; k++) ran = w->t.events[k].pc == pc;
-    if (!ran && pc < w->back->n_code && mc_comes_by(&w->known, w->back->line[pc])) return pc;
-  }
   return NOBODY;
 }
 
@@ -142,6 +95,13 @@ static void put_beside(Way *w, int event) {
     if (w->back->line[pc] == e->line) add_beside(out, pc);
 }
 
+// A proof tries what an event was made by, too.
+static void put_made_by(Way *w, int event) {
+  McFault *out = &w->back->out;
+  put_beside(w, event);
+  out->n_slice = mc_slice(&w->t, event, out->slice, out->n_slice, MC_SLICE_MAX);
+}
+
 static void put(Way *w, int pc, int or_pc, int event) {
   McFault *out = &w->back->out;
   out->found = true;
@@ -152,144 +112,7 @@ static void put(Way *w, int pc, int or_pc, int event) {
   memcpy(out->block, w->t.thread.block, sizeof out->block);
   if (event < 0) return;
   out->symptom = mc_symptom_of(&w->t.thread, &w->t.events[event]);
-  put_beside(w, event);
-  out->n_slice = mc_slice(&w->t, event, out->slice, out->n_slice, MC_SLICE_MAX);
-}
-
-// Whether a register that this instruction writes is never read, however often it comes by.
-static bool is_never_read(const Way *w, const McEvent *e) {
-  unsigned read = 0;
-  bool has_register = false;
-  for (int p = 0; p < e->n_wrote; p++) has_register |= e->wrote[p] < MC_FRAME_UR;
-  for (int i = 0; i < w->t.n; i++)
-    if (w->t.events[i].pc == e->pc) read |= w->t.events[i].is_read;
-  for (int p = 0; p < e->n_wrote; p++)
-    if (e->wrote[p] >= MC_FRAME_UR) read |= 1u << p;
-  return has_register && read != (1u << e->n_wrote) - 1;
-}
-
-// The last instruction in front of an event with a value that is never read: no compiler leaves
-// one.
-static int dead_before(const Way *w, int at) {
-  const int stack = 0;  // the first instruction sets up the stack, which may have no user
-  for (int i = at - 1; i >= 0; i--) {
-    const McEvent *e = &w->t.events[i];
-    if (e->n_wrote && e->pc != stack && is_never_read(w, e)) return e->pc;
-  }
-  return NOBODY;
-}
-
-static bool is_same(const McPiece *a, uint32_t mask, const McPiece *b, uint32_t other) {
-  return mask == other ? a->lanes == b->lanes : a->value == b->value;
-}
-
-static bool made(const McEvent *e, const McResult *result, const McPiece *value) {
-  for (int p = 0; p < e->n_wrote; p++)
-    if (is_same(&e->pieces[p], e->mask, value, result->mask)) return true;
-  return false;
-}
-
-// The value of one register of an event.
-static bool made_in(const McEvent *e, PtxArg reg, const McResult *result, const McPiece *value) {
-  for (int p = 0; p < e->n_wrote; p++)
-    if (e->wrote[p] == reg && is_same(&e->pieces[p], e->mask, value, result->mask)) return true;
-  return false;
-}
-
-static bool reads(const Way *w, const McEvent *e, const McResult *result, const McPiece *value) {
-  for (int n = 0; n < e->n; n++)
-    if (e->from[n] < 0 ? e->read[n] == value->value
-                       : made_in(&w->t.events[e->from[n]], e->reg[n], result, value))
-      return true;
-  return false;
-}
-
-// The instruction that took the nth source's register from another one that wrote it; NOBODY.
-static int taker_from(const Way *w, const McEvent *e, int n, int maker) {
-  const McEvent *m = &w->t.events[maker];
-  for (int p = 0; p < m->n_wrote; p++)
-    if (e->reg[n] == m->wrote[p] && e->from[n] > maker) return w->t.events[e->from[n]].pc;
-  return NOBODY;
-}
-
-// The instruction behind a value that the PTX reads here and this event does not: it put it into
-// another register, or another one took the register from it. `is_plain`: a value that is the same
-// in all lanes counts, too, which many instructions make.
-static int maker_of_missing(const Way *w, int at, bool is_plain) {
-  const McEvent *e = &w->t.events[at];
-  const McResult *result;
-  if (!e->line || mc_times_at(&w->known, e->line, e->nth, &result) != e->times || !result)
-    return NOBODY;
-  for (int r = 0; r < result->n_read; r++) {
-    if (reads(w, e, result, &result->read[r]) || !(is_plain || result->read[r].varies)) continue;
-    for (int i = at - 1; i >= 0; i--) {
-      const McEvent *maker = &w->t.events[i];
-      if (!made(maker, result, &result->read[r])) continue;
-      int taker = NOBODY;
-      for (int n = 0; n < e->n && taker == NOBODY; n++) taker = taker_from(w, e, n, i);
-      return taker != NOBODY ? taker : maker->pc;
-    }
-  }
-  return NOBODY;
-}
-
-// The instruction behind a source whose value the PTX reads elsewhere, where the machine code reads
-// another one: it was written to a wrong register, and this event came by it.
-static int misdirected_source(const Way *w, int at) {
-  const McEvent *e = &w->t.events[at];
-  for (int n = 0; n < e->n; n++) {
-    if (e->from[n] < 0) continue;
-    const McEvent *f = &w->t.events[e->from[n]];
-    for (int i = e->from[n] + 1; i < w->t.n; i++) {
-      const McResult *result;
-      const McEvent *reader = &w->t.events[i];
-      if (!reader->stands || i == at ||
-          mc_times_at(&w->known, reader->line, reader->nth, &result) != reader->times || !result)
-        continue;
-      for (int r = 0; r < result->n_read; r++) {
-        if (!result->read[r].varies || !made(f, result, &result->read[r])) continue;
-        if (reads(w, reader, result, &result->read[r])) return NOBODY;
-        return f->pc;
-      }
-    }
-  }
-  return NOBODY;
-}
-
-// Whether no line of the PTX tells of an event's values.
-static bool is_untold(const Way *w, const McEvent *e) {
-  const McResult *result;
-  return mc_times_at(&w->known, e->line, e->nth, &result) != e->times;
-}
-
-// The instruction behind a source of which no line of the PTX tells, and no right value was made.
-static int untold_source(const Way *w, int at) {
-  const McEvent *e = &w->t.events[at];
-  for (int n = 0; n < e->n; n++) {
-    const McEvent *f = e->from[n] < 0 ? NULL : &w->t.events[e->from[n]];
-    if (f && !f->valid && is_untold(w, f)) return f->pc;
-  }
-  return NOBODY;
-}
-
-// The instruction that made the address of the PTX, less what this event adds to its register; or
-// the one that took the register from it.
-static int maker_of_place(const Way *w, int at) {
-  const McEvent *e = &w->t.events[at];
-  uint64_t address = 0;
-  if ((!e->loads && !e->stores) || !mc_place(&w->known, e, &address)) return NOBODY;
-  if (e->space == PTX_SPACE_SHARED) address += MC_RESERVED_SHARED;
-  const uint32_t by = (uint32_t)(address - e->address);
-  for (int n = e->n_data; by && n < e->n; n++)
-    for (int i = at - 1; i >= 0; i--)
-      for (int p = 0; p < w->t.events[i].n_wrote; p++) {
-        if (w->t.events[i].wrote[p] >= MC_FRAME_T ||
-            w->t.events[i].pieces[p].value != e->read[n] + by)
-          continue;
-        const int taker = taker_from(w, e, n, i);
-        return taker != NOBODY ? taker : w->t.events[i].pc;
-      }
-  return NOBODY;
+  put_made_by(w, event);
 }
 
 static void back_from_event(Way *w, int at, bool by_place, int hop);
@@ -297,14 +120,29 @@ static void back_from_event(Way *w, int at, bool by_place, int hop);
 static bool has_wrong_source(const Way *w, int at) {
   const McEvent *e = &w->t.events[at];
   for (int n = 0; n < e->n; n++)
-    if (!is_source_right(w, e, n)) return true;
+    if (!mc_is_source_right(w, e, n)) return true;
   return false;
 }
 
-// The guard of an instruction has the wrong value, or is the wrong one.
+// The branch by which a thread came to where the PTX's never is, and the event in front of which it
+// did; `pc`: there is none.
+static int branch_to(const Way *w, int pc, int *before) {
+  int at = *before, front = at;
+  while (at > 0 && at < w->t.n && w->t.events[at].pc == pc && w->t.events[at - 1].line &&
+         !mc_comes_by(&w->known, w->t.events[at - 1].line))
+    pc = w->t.events[--at].pc;
+  const int branch = at < w->t.n ? mc_last_branch(&w->t, at, &front) : NOBODY;
+  if (branch != NOBODY) *before = front;
+  return branch;
+}
+
+// The guard of an instruction has the wrong value, or is the wrong one; of one without a guard, the
+// branch that went there.
 static void back_from_guard(Way *w, int pc, int before, int hop) {
-  const PtxInst *i = &w->t.code[pc];
   come_by(w->back, pc);
+  const int branch = w->t.code[pc].guard < 0 ? branch_to(w, pc, &before) : NOBODY;
+  if (branch != NOBODY) come_by(w->back, pc = branch);
+  const PtxInst *i = &w->t.code[pc];
   const int writer = i->guard < 0 ? NOBODY : mc_last_writer(&w->t, MC_FRAME_T + i->guard, before);
   bool right = writer == NOBODY || w->t.events[writer].valid;
   for (int p = 0; !right && p < w->t.events[writer].n_wrote; p++)
@@ -313,15 +151,17 @@ static void back_from_guard(Way *w, int pc, int before, int hop) {
   // Many predicates are true in all lanes: the numbers that it compares tell more.
   right = right && (writer == NOBODY || !has_wrong_source(w, writer));
   const int dead = mc_dead_predicate(w->t.code, w->back->n_code, pc),
-            astray = writer == NOBODY ? NOBODY : misdirected_source(w, writer);
+            astray = writer == NOBODY ? NOBODY : mc_misdirected_source(w, writer);
   if (astray != NOBODY) {
     put(w, astray, w->t.events[writer].pc, NOBODY);
     return;
   }
-  if (right || dead != NOBODY)
-    put(w, pc, dead != NOBODY ? dead : writer == NOBODY ? NOBODY : w->t.events[writer].pc, NOBODY);
-  else
+  if (!right && dead == NOBODY) {
     back_from_event(w, writer, false, hop);
+    return;
+  }
+  put(w, pc, dead != NOBODY ? dead : writer == NOBODY ? NOBODY : w->t.events[writer].pc, NOBODY);
+  if (writer != NOBODY) put_made_by(w, writer);
 }
 
 static bool back_in_thread(Back *b, const McWriter *w, int hop);
@@ -358,8 +198,39 @@ static McWriter ptx_writer(const Way *w, const McEvent *e) {
   return out;
 }
 
+static bool is_stored_by(const McEvent *f, const McEvent *e, int line) {
+  return f->stores && f->line == line && f->space == e->space &&
+         e->address - f->address < (uint64_t)(4 * (f->n_data ? f->n_data : 1));
+}
+
+// A store of what the PTX stores that came behind the load, or that another one took the place of
+// in front of it: the reader, or the other one's thread, should have waited.
+static bool back_to_wait(Way *w, int at, const McWriter *ptx, const McWriter *last, int hop) {
+  const McEvent *e = &w->t.events[at];
+  const Way other = follow(w->back, &ptx->thread);
+  int early = NOBODY, late = NOBODY;
+  for (int i = 0; i < other.t.n; i++) {
+    const McEvent *f = &other.t.events[i];
+    if (!is_stored_by(f, e, ptx->line) || !mc_is_place_right(&other.known, f)) continue;
+    *(f->when < e->when ? &early : &late) = i;
+  }
+  int wait = NOBODY, from = NOBODY;
+  if (early == NOBODY && late != NOBODY) {
+    wait = mc_last_wait(&w->t, at);
+    from = other.t.events[late].pc;
+  } else if (early != NOBODY && last->pc != NOBODY && hop < HOPS) {
+    const Way over = follow(w->back, &last->thread);
+    const int store = event_at(&over.t, last->pc, last->when);
+    if (store != NOBODY && last->when > other.t.events[early].when)
+      wait = mc_last_wait(&over.t, store);
+    from = last->pc;
+  }
+  if (wait != NOBODY) put(w, wait, from, at);
+  return wait != NOBODY;
+}
+
 // A load of a right place: the thread that stored there, if that was wrong; else the one that
-// should have stored.
+// should have stored, or who should have waited.
 static bool back_through_memory(Way *w, int at, int hop) {
   const McEvent *e = &w->t.events[at];
   if (e->space != PTX_SPACE_SHARED || hop >= HOPS) return false;
@@ -369,6 +240,7 @@ static bool back_through_memory(Way *w, int at, int hop) {
   const bool other =
       ptx.pc != NOBODY && (next.pc == NOBODY || !is_same_store(w->back, &next, &ptx));
   const bool misplaced = other && next.pc != NOBODY && is_misplaced(w->back, &next);
+  if (other && !misplaced && back_to_wait(w, at, &ptx, &next, hop)) return true;
   if (other && !misplaced && back_from_missing(w->back, &ptx, hop + 1)) return true;
   return next.pc != NOBODY && back_in_thread(w->back, &next, hop + 1);
 }
@@ -391,7 +263,7 @@ static bool back_in_lane(Way *w, int at, int hop) {
 static int wrong_source(const Way *w, const McEvent *e, int from, int to) {
   int first = NOBODY;
   for (int n = from; n < to; n++) {
-    if (is_source_right(w, e, n)) continue;
+    if (mc_is_source_right(w, e, n)) continue;
     const McEvent *f = &w->t.events[e->from[n]];
     if (first == NOBODY) first = n;
     for (int p = 0; p < f->n_wrote; p++)
@@ -412,7 +284,7 @@ static void back_from_event(Way *w, int at, bool by_place, int hop) {
     const int first = place ? e->n_data : 0, end = place || e->loads ? e->n : e->n_data;
     const int wrong = wrong_source(w, e, first, end);
     for (int n = first; n < end && (wrong == NOBODY || n <= wrong); n++) {
-      const int skipped = left_out(w, e, n);
+      const int skipped = mc_left_out(w, e, n);
       if (skipped == NOBODY) continue;
       back_from_guard(w, skipped, at, hop);
       return;
@@ -434,27 +306,39 @@ static void back_from_event(Way *w, int at, bool by_place, int hop) {
     }
   }
   const McEvent *e = &w->t.events[at];
-  const int astray = misdirected_source(w, at);
+  const int astray = mc_misdirected_source(w, at);
   if (astray != NOBODY) {
     put(w, astray, e->pc, at);
     return;
   }
-  int or_pc = maker_of_place(w, at);
-  if (or_pc == NOBODY) or_pc = maker_of_missing(w, at, true);
-  if (or_pc == NOBODY) or_pc = untold_source(w, at);
-  if (or_pc == NOBODY && is_untold(w, e)) or_pc = reader;
-  if (or_pc == NOBODY) or_pc = dead_before(w, at);
+  int or_pc = mc_maker_of_place(w, at);
+  if (or_pc == NOBODY) or_pc = mc_maker_of_missing(w, at, true);
+  if (or_pc == NOBODY) or_pc = mc_untold_source(w, at);
+  if (or_pc == NOBODY) or_pc = mc_strange_source(w, at);
+  if (or_pc == NOBODY && mc_is_untold(w, e)) or_pc = reader;
+  if (or_pc == NOBODY) or_pc = mc_dead_before(w, at);
   if (or_pc == NOBODY && (e->loads || e->stores) && e->n > e->n_data && e->from[e->n_data] >= 0)
     or_pc = w->t.events[e->from[e->n_data]].pc;
   put(w, w->t.events[at].pc, or_pc, at);
 }
 
-// The branch, or the end, that took a thread past an instruction; NOBODY.
-static int past(const Way *w, int pc) {
+// Whether an event may be the last one of its line in front of a time of the PTX.
+static bool is_last_until(const Way *w, int event, int64_t when) {
+  const McResult *own, *next;
+  const McEvent *e = event == NOBODY ? NULL : &w->t.events[event];
+  if (!e || mc_times_at(&w->known, e->line, e->nth, &own) != e->times || !own) return true;
+  mc_times_at(&w->known, e->line, e->nth + 1, &next);
+  return own->when <= when && (!next || next->when > when);
+}
+
+// The branch, or the end, that took a thread past an instruction when the PTX's carried it out;
+// NOBODY.
+static int past(const Way *w, int pc, int64_t when) {
   for (int i = w->t.n - 1; i >= 0; i--) {
     const PtxInst *inst = &w->t.code[w->t.events[i].pc];
     const char *name = w->t.events[i].name;
-    if (inst->guard == PTX_PRED_TRUE || w->t.events[i].pc >= pc) continue;
+    if (inst->guard < 0 || w->t.events[i].pc >= pc) continue;
+    if (!is_last_until(w, mc_last_writer(&w->t, MC_FRAME_T + inst->guard, i), when)) continue;
     if (strcmp(name, "EXIT") == 0 || (strcmp(name, "BRA") == 0 && inst->target > pc)) return i;
   }
   return NOBODY;
@@ -465,6 +349,18 @@ static int passed_by(const Way *w, int pc) {
   for (int i = w->t.n - 1; i > 0; i--)
     if (w->t.events[i - 1].pc < pc && w->t.events[i].pc > pc) return i;
   return w->t.n;
+}
+
+// The store of a line that begins nearest below an address: it stores too little to come there.
+static int store_below(const Way *w, int line, const McWriter *ptx) {
+  const uint64_t reserved = ptx->space == PTX_SPACE_SHARED ? MC_RESERVED_SHARED : 0;
+  int best = NOBODY;
+  for (int i = 0; i < w->t.n; i++) {
+    const McEvent *e = &w->t.events[i];
+    if (!e->stores || e->line != line || e->address - reserved > ptx->address) continue;
+    if (best == NOBODY || e->address > w->t.events[best].address) best = i;
+  }
+  return best;
 }
 
 // A store of this thread that the PTX makes and the machine code does not, or not there.
@@ -491,9 +387,14 @@ static bool back_from_missing(Back *b, const McWriter *ptx, int hop) {
   for (int pc = 0; pc < b->n_code; pc++) {
     bool ran = b->line[pc] != line || !w.t.code[pc].machine;
     for (int k = 0; k < w.t.n && !ran; k++) ran = w.t.events[k].pc == pc;
-    const int branch = ran ? NOBODY : past(&w, pc);
+    const int branch = ran ? NOBODY : past(&w, pc, ptx->when);
     if (branch == NOBODY) continue;
     back_from_guard(&w, w.t.events[branch].pc, branch, hop);
+    return true;
+  }
+  const int narrow = store_below(&w, line, ptx);
+  if (narrow != NOBODY) {
+    put(&w, w.t.events[narrow].pc, NOBODY, narrow);
     return true;
   }
   // It went another way: by the first predicate that is wrong.
@@ -523,8 +424,8 @@ static bool back_in_thread(Back *b, const McWriter *writer, int hop) {
   }
   bool right = true;
   for (int n = 0; n < e->n_data; n++)
-    right &= is_source_right(&w, e, n) && left_out(&w, e, n) == NOBODY;
-  if (right && maker_of_missing(&w, store, true) == NOBODY && hop) return false;
+    right &= mc_is_source_right(&w, e, n) && mc_left_out(&w, e, n) == NOBODY;
+  if (right && mc_maker_of_missing(&w, store, true) == NOBODY && hop) return false;
   back_from_event(&w, store, false, hop);
   return true;
 }
@@ -542,6 +443,31 @@ McFault mc_back(Arena *arena, McAgain *again, void *self, const int *line, int n
   return b.out;
 }
 
+static bool is_wrong_in(const Way *w, const McEvent *e, PtxArg reg) {
+  for (int p = 0; !e->valid && p < e->n_wrote; p++)
+    if (e->wrote[p] == reg && !mc_is_right(&w->known, e, p)) return true;
+  return false;
+}
+
+// From an instruction that the thread came to and did not carry out: it reads what is wrong, or not
+// known, and then most likely its first register.
+static void back_from_reading(Way *w, int pc) {
+  PtxArg regs[MC_FLOW_SOURCES];
+  const int n = w->t.code ? mc_flow_reads(&w->t.code[pc], regs) : 0;
+  int first = NOBODY, wrong = NOBODY;
+  for (int i = 0; i < n && wrong == NOBODY; i++) {
+    const int writer = mc_last_writer(&w->t, regs[i], w->t.n);
+    if (writer == NOBODY) continue;
+    if (first == NOBODY && regs[i] < MC_FRAME_T) first = writer;
+    if (is_wrong_in(w, &w->t.events[writer], regs[i])) wrong = writer;
+  }
+  come_by(w->back, pc);
+  if (wrong != NOBODY)
+    back_from_event(w, wrong, false, 0);
+  else if (first != NOBODY)
+    put(w, w->t.events[first].pc, pc, first);
+}
+
 McFault mc_back_from(Arena *arena, McAgain *again, void *self, const int *line, int n_code, int pc,
                      int thread, const int block[3]) {
   Back b = {.arena = arena, .again = again, .self = self, .line = line, .n_code = n_code};
@@ -552,7 +478,10 @@ McFault mc_back_from(Arena *arena, McAgain *again, void *self, const int *line, 
   Way w = follow(&b, &of);
   int at = w.t.n - 1;
   while (at >= 0 && w.t.events[at].pc != pc) at--;
-  if (at < 0) return b.out;
+  if (at < 0) {
+    back_from_reading(&w, pc);
+    return b.out;
+  }
   if (w.t.events[at].line && !mc_comes_by(&w.known, w.t.events[at].line))
     back_from_guard(&w, pc, at, 0);
   else

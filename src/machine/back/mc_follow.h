@@ -22,6 +22,7 @@ typedef struct McThread {
 typedef struct McPiece {
   uint32_t value;
   uint64_t lanes, shifted;  // hashes; shifted: without what the system has of shared memory
+  uint64_t turned;          // with the other sign
   bool varies;              // among lanes
   bool is_pred;
 } McPiece;
@@ -30,6 +31,7 @@ typedef struct McPiece {
 typedef struct McResult {
   const char *name;
   int line, n, n_read;
+  int touch;  // the access that it made; -1
   uint32_t mask;
   int64_t when;
   McPiece pieces[MC_PIECES], read[MC_PIECES];
@@ -38,20 +40,34 @@ typedef struct McResult {
 typedef struct McTouch {
   int line, nth;
   bool is_store;
+  int bytes;
   uint64_t address;
 } McTouch;
+
+// A word that the PTX loads.
+typedef struct McLoaded {
+  uint64_t address;
+  int result, piece;
+} McLoaded;
 
 typedef struct McKnown {
   Arena *arena;
   McThread thread;
-  int n, capacity, n_touches, cap_touches, n_seen;
+  int n, capacity, n_touches, cap_touches, n_seen, n_loaded;
   McResult *results;
   McTouch *touches;
+  int touch;                            // of the instruction that is carried out; -1
+  McLoaded *loaded;                     // by address, then in the order of time
   uint64_t *seen;                       // all hashes, sorted
   int n_lines, *count, *first, *order;  // by line: results that read or write, in `order`
   int *touched;                         // by line: accesses
   bool *came;                           // by line
 } McKnown;
+
+// The loads of the PTX, of McKnown.loaded, that a register's may be; n 0: they are not known.
+typedef struct McLoad {
+  int first, n;
+} McLoad;
 
 // An instruction of the machine code.
 typedef struct McEvent {
@@ -67,6 +83,8 @@ typedef struct McEvent {
   PtxArg wrote[MC_PIECES];
   McPiece pieces[MC_PIECES];
   bool loads, stores;
+  bool loads_words;  // one into each register, from its own address on
+  McLoad load[MC_REGISTERS_OF_ONE];
   bool negates;  // one of its sources
   uint64_t address;
   PtxSpace space;
@@ -121,10 +139,24 @@ bool mc_place(const McKnown *known, const McEvent *e, uint64_t *address);
 // Whether all lanes have what the same line of the PTX gave them when it came by as often: a value
 // that it can be told of.
 bool mc_is_exact(const McKnown *known, const McEvent *e);
+bool mc_comes_by(const McKnown *known, int line);
+
+// ---- mc_lane.c ----------------------------------------------------------------------------------
+
 // A lane for which an event's values are not the PTX's, where they are for the thread that is
 // followed: a shuffle brought it the other lane's. MC_NOBODY: there is none, or it is not known.
 int mc_wrong_lane(const McKnown *known, const McEvent *e, McAgain *again, void *self);
-bool mc_comes_by(const McKnown *known, int line);
+
+// ---- mc_loaded.c --------------------------------------------------------------------------------
+
+// Whether each of an instruction's registers gets a word of memory.
+bool mc_loads_words(const McStep *step);
+void mc_learn_loads(McKnown *known);
+void mc_match_loads(McFollowed *t, const McKnown *known);
+// Whether the PTX's thread loads from the address of a register that a load wrote; whether it gets
+// the same there.
+bool mc_is_load_known(const McEvent *e, int piece);
+bool mc_is_load_right(const McKnown *known, const McEvent *e, int piece);
 
 // ---- mc_turn.c ----------------------------------------------------------------------------------
 
@@ -138,8 +170,13 @@ int mc_wrong_turn(Arena *arena, const McFollowed *t, const McKnown *known);
 void mc_add_once(int out[], int *n, int pc);
 // The last event before this one that wrote a register; MC_NOBODY: none did.
 int mc_last_writer(const McFollowed *t, PtxArg reg, int before);
-// The instructions that the value of an event was made by, through registers and guards: itself,
-// then those nearest to it; behind the n that there are already. How many there are then.
+// The last branch that a thread took, or went past because of its guard, in front of an event, and
+// the event in front of which that was; MC_NOBODY: there is none.
+int mc_last_branch(const McFollowed *t, int event, int *before);
+// The last instruction in front of an event that waits for other threads; MC_NOBODY.
+int mc_last_wait(const McFollowed *t, int event);
+// The instructions that the value of an event was made by, through registers, guards and branches:
+// itself, then those nearest to it; behind the n that there are already. How many there are then.
 int mc_slice(const McFollowed *t, int event, int out[], int n, int most);
 
 // ---- mc_symptom.c ----------------------------------------------------------------------------

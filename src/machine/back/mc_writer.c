@@ -1,5 +1,5 @@
 // Address → the launch, run again → the last store to it.
-#include "machine/mc_writer.h"
+#include "machine/back/mc_writer.h"
 
 #include <string.h>
 

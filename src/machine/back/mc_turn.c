@@ -7,7 +7,7 @@
 //   ISETP.GE.AND P0, PT, R5, R9, PT      0 0 0 0 1      the opposite three times, then the same
 //
 // A compiler may turn a comparison round, always or never: the fewer are wrong.
-#include "machine/mc_follow.h"
+#include "machine/back/mc_follow.h"
 
 typedef struct Line {
   int pc, n, same, opposite;  // pc: of its comparison; -1: none yet
@@ -50,12 +50,13 @@ static void look_at(const McKnown *k, const McEvent *e, Line *line) {
   line->opposite += is_opposite(e, ptx);
 }
 
-// Whether it makes a sum, or stores, more or less often than the PTX does.
-static bool goes_astray(const McKnown *k, const Line *lines, int n_lines) {
+// Whether it makes a sum, or stores, more or less often than the PTX does; a thread that was
+// stopped does less often what it did not come to.
+static bool goes_astray(const McFollowed *t, const McKnown *k, const Line *lines, int n_lines) {
   for (int i = 1; i < n_lines; i++) {
     const McResult *ignored;
     const int times = mc_times_at(k, i, 0, &ignored), n = lines[i].sums + lines[i].stores;
-    if (n && times && n != times) return true;
+    if (n && times && (t->is_cut ? n > times : n != times)) return true;
   }
   return false;
 }
@@ -75,7 +76,7 @@ int mc_wrong_turn(Arena *arena, const McFollowed *t, const McKnown *k) {
   Line *lines = ARENA_ARRAY(arena, Line, n_lines + 1);
   for (int i = 0; i < n_lines; i++) lines[i].pc = MC_NOBODY;
   for (int i = 0; i < t->n; i++) look_at(k, &t->events[i], &lines[t->events[i].line]);
-  if (!goes_astray(k, lines, n_lines)) return MC_NOBODY;
+  if (!goes_astray(t, k, lines, n_lines)) return MC_NOBODY;
   for (int i = 0; i < n_lines; i++) lines[i].n = 0;
   for (int i = 0; i < t->n; i++)
     if (is_comparison(&t->events[i]) && is_wrong(k, &t->events[i], &lines[t->events[i].line]))

@@ -28,6 +28,7 @@ enum { CLOCK_BANKS = 2 };
 typedef struct ClockBanks {
   uint64_t taken[CLOCK_BANKS];  // bit i: the port is taken i clocks from now
   uint64_t heavy;               // bit i: no product reads i clocks from now
+  uint64_t product;             // bit i: a product does
   int warp[SASS_SLOTS][CLOCK_BANKS], number[SASS_SLOTS][CLOCK_BANKS];  // the cache; warp -1: empty
   int kept_for, kept[SASS_SLOTS];  // operands of products: the warp, -1: of none; their registers
   int product_reads;               // clocks for which the last product takes a port

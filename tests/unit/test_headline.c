@@ -57,7 +57,7 @@ START_TEST(number_reference_limit_and_cause) {
   stand("attention", "three_groups");  // far below what every unit allows
   ck_assert_msg(strstr(row(2), "limited by waits: the units allow 930 TFLOP/s"), "%s", row(2));
   stand("hopper", "consumers");
-  ck_assert_msg(strstr(row(2), "limited by power: 667 TFLOP/s allowed") != NULL, "%s", row(2));
+  ck_assert_msg(strstr(row(2), "limited by power: 628 TFLOP/s allowed") != NULL, "%s", row(2));
 }
 END_TEST
 

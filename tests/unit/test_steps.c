@@ -405,11 +405,11 @@ START_TEST(the_roofline_keeps_to_the_stated_peak) {
 }
 END_TEST
 
-// 4096 x 4096 sums of s8 are 64 MiB of s32, beside twice 16 MiB of operands that L2 holds.
+// 4096 x 4096 sums of s8 are 64 MiB of s32, beside twice 4 MiB of operands that L2 holds.
 START_TEST(c_is_stored_in_its_own_type) {
   const Model *model = model_of("ATOM_KIND=mma_m16n8k32_s8,WM=2,WN=2,FM=4,FN=8,BK=2,STAGE=11",
-                                "M=4096,N=4096,K=4096");
-  ck_assert_double_eq(model->traffic.dram_bytes, (double)(2 * 16 + 64) * (1 << 20));
+                                "M=4096,N=4096,K=1024");
+  ck_assert_double_eq(model->traffic.dram_bytes, (double)(2 * 4 + 64) * (1 << 20));
 }
 END_TEST
 

@@ -65,7 +65,7 @@ static void touch(Replay *replay, int64_t number, double bytes, Read *read) {
   replay->booked[replay->wave] += kept;
 }
 
-// What takes three quarters of L2 is all there; beyond that a growing part is lost. (lab/clock/
+// L2 keeps all that takes three quarters of it; beyond that a growing part is lost. (lab/clock/
 // kept.cu on an H200, beside 16 MiB that are written: of 12 MiB that all SMs read 5 % are lost, of
 // 16 17 %, of 20 56 %, of 24 89 %, of 28 all; with nothing written 2 % of 28, 75 % of 32, all of
 // 36. Waves of blocks overlap, so that they lose later: of 126 counted kernels the bytes of DRAM

@@ -87,7 +87,7 @@ enum { CALIBRATION_LAW = 5 };
 // those that read global memory straight into registers.
 #define CALIBRATION_FAMILIES_TABLE(X)                       \
   X(FMA, "fma", 0.12, 0.49, 1.25)                           \
-  X(MMA, "mma.sync", 0.08, 0.23, 0.23)                      \
+  X(MMA, "mma.sync", 0.08, 0.245, 0.245)                    \
   X(WGMMA, "wgmma", 0.12, 0.265, 0.265)                     \
   X(ATTENTION_FMA, "attention, fma", 1.29, 1.29, 1.29)      \
   X(ATTENTION_MMA, "attention, mma.sync", 0.23, 0.23, 0.23) \

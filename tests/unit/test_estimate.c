@@ -69,8 +69,8 @@ START_TEST(a_stand_in_says_whose_factors_it_goes_by) {
   const Estimate here = estimate_of(NULL, property_rung("fp32", "padded", "")),
                  there = estimate_of(NULL, rung("pair", ""));
   ck_assert_str_eq(estimate_word(&here), "stand-in");
-  ck_assert_str_eq(estimate_said(said, &here, false), "±62 %");
-  ck_assert_str_eq(estimate_said(said, &there, false), "±69 %, borrowed from H200");
+  ck_assert_str_eq(estimate_said(said, &here, false), "±63 %");
+  ck_assert_str_eq(estimate_said(said, &there, false), "±72 %, borrowed from H200");
   ck_assert_str_eq(estimate_said(said, &there, true), "+-69 %, borrowed from H200");
   ck_assert(here.low < here.tflops && here.tflops < here.high);
   Calibration fits[CALIBRATION_FAMILIES] = {0};

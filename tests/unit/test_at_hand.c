@@ -63,7 +63,7 @@ START_TEST(estimates_go_by_what_was_fitted_here) {
   const Model *model = session_model(session);
   const Estimate before = session_estimate(session, model);
   ck_assert_ptr_null(before.fit);
-  ck_assert(shows("TFLOP/s stand-in ±62 %"));
+  ck_assert(shows("TFLOP/s stand-in ±63 %"));
   const HistoryCalibration rows[] = {slow_shared("NVIDIA H100 80GB HBM3"),
                                      slow_shared("NVIDIA H200")};
   at_hand_take_fits(session, rows, 1);

@@ -90,15 +90,12 @@ static void hold_products(ClockBanks *banks, const SassInst *inst,
 
 static void give_product(ClockBanks *banks, int warp, const SassInst *inst,
                          const int need[CLOCK_BANKS]) {
-  const uint64_t heavy[CLOCK_BANKS] = {banks->heavy & ~banks->taken[0],
-                                       banks->heavy & ~banks->taken[1]};
+  enum { AT_ANY_TIME = 64 };
   for (int bank = 0; bank < CLOCK_BANKS; bank++) {
-    const uint64_t before = banks->taken[bank] |= heavy[bank];
-    int alone[CLOCK_BANKS] = {0};
-    alone[bank] = need[bank];
-    clock_banks_read(banks, alone, 0);
-    banks->product |= banks->taken[bank] & ~before;
-    banks->taken[bank] &= ~heavy[bank];
+    uint64_t reads;
+    find_clocks(banks->taken[bank] | banks->heavy, need[bank], AT_ANY_TIME, &reads);
+    banks->taken[bank] |= reads;
+    banks->product |= reads;
   }
   banks->product_reads = max_int(need[0], need[1]);
   banks->kept_for = warp;

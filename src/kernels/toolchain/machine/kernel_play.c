@@ -356,6 +356,10 @@ static void cut_ways(Arena *arena, KernelPlay *play, const SassWay *way, ClockBl
   in->kept_turns = rounds + 1 - turns;
 }
 
+static ClockMissed missed_of(const L2Missed *missed) {
+  return (ClockMissed){.first = missed->first, .later = missed->later};
+}
+
 // The bytes that blocks ask for together, and the part of DRAM's bytes that each SM has for it.
 static void share_l2(Arena *arena, const Model *model, KernelPlay *play) {
   ClockKernel *in = &play->in;
@@ -363,10 +367,8 @@ static void share_l2(Arena *arena, const Model *model, KernelPlay *play) {
   const L2Sharing sharing = l2_sharing(arena, model, min_int(in->resident, in->blocks));
   play->data_bytes = sharing.read_bytes;
   in->sent_share = sharing.sent;
-  play->empty =
-      (ClockMissed){.first = sharing.replay.empty.first, .later = sharing.replay.empty.later};
-  play->again =
-      (ClockMissed){.first = sharing.replay.again.first, .later = sharing.replay.again.later};
+  play->empty = missed_of(&sharing.replay.empty);
+  play->again = missed_of(&sharing.replay.again);
   if (!target_knows(target->dram_read_gbps)) return;
   const double bytes = target->dram_read_gbps * 1e3 / target->boost_mhz;
   in->dram_bytes = bytes / (double)target->sm_count / sharing.distinct * fmax(1, in->alone);

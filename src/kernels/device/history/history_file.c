@@ -4,9 +4,11 @@
 // path it gets is resolved here, all but the last name in a shared folder, and is opened with
 // SQLITE_OPEN_NOFOLLOW. Its companions (-wal, -shm) take the file's mode and follow no links.
 //
-// Worked example, twelve processes that find the same damaged file: each opens it and waits for
-// flock on it. The first renames it and makes a new one; the others, when they get the lock of what
-// is now history.db.damaged-…, see that the name leads to another file and just open that.
+// Worked example, twelve processes that find the same damaged file: each opens it in a turn that it
+// shares with the others, so that no file is renamed under it: SQLite opens history.db, then
+// history.db-wal by its name, which may be that of a new file meanwhile. Each gives its turn up and
+// waits for one alone. The first renames the file and makes a new one; the others, when it is their
+// turn, find that one and just open it.
 #include "kernels/device/history/history_file.h"
 
 #include <dirent.h>
@@ -26,7 +28,7 @@
 #include "base/disk.h"
 #include "base/str.h"
 
-enum { OWN_MODE = 0600, SHARED_MODE = 0664, TRY_AGAIN_US = 10000, NAMES_MAX = 1000 };
+enum { OWN_MODE = 0600, SHARED_MODE = 0664, NAMES_MAX = 1000 };
 
 // ---- where it is --------------------------------------------------------------------------------
 
@@ -113,22 +115,22 @@ static bool is_mine(const char *path) {
 }
 
 // The folder is what they take turns at: it stays the same while files of one name come and go.
-int history_file_begin_mending(Arena *arena, const char *path, int patience_ms) {
-  const int64_t deadline = clock_ms() + patience_ms;
+int history_file_turn(Arena *arena, const char *path, HistoryTurn kind) {
+  const bool mends = kind == HISTORY_MENDS;
   const char *slash = strrchr(path, '/');
   const char *folder = slash ? arena_strndup(arena, path, (size_t)(slash - path + 1)) : ".";
-  int fd = is_mine(path) ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-  bool mine = fd >= 0;
-  while (mine && flock(fd, LOCK_EX | LOCK_NB) != 0) {
-    mine = (errno == EWOULDBLOCK || errno == EINTR) && clock_ms() < deadline;
-    if (mine) usleep(TRY_AGAIN_US);
-  }
-  if (mine) return fd;
-  if (fd >= 0) close(fd);
-  return -1;
+  if (mends && !is_mine(path)) return HISTORY_NO_TURN;
+  int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return HISTORY_NO_TURN;
+  if (flock(fd, (mends ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0) return fd;
+  const bool is_taken = errno == EWOULDBLOCK || errno == EINTR;
+  close(fd);
+  return is_taken ? HISTORY_TURN_TAKEN : HISTORY_NO_TURN;
 }
 
-void history_file_end_mending(int turn) { close(turn); }
+void history_file_end_turn(int turn) {
+  if (turn >= 0) close(turn);
+}
 
 // A name that is taken at the moment it is found to be free.
 static const char *free_name(Arena *arena, const char *path) {

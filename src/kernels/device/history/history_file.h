@@ -16,10 +16,16 @@ char *history_file_path(Arena *arena);
 // own.
 bool history_file_prepare(Arena *arena, const char *path, const char **real);
 
-// A turn at mending what lies in the file's folder: its holder is alone with it among all
-// processes, until it is given up. −1: the file is another user's, or others did not end within
-// `patience_ms`.
-int history_file_begin_mending(Arena *arena, const char *path, int patience_ms);
+// A turn at the file's folder. Those who open the file share theirs; who mends it is alone among
+// all processes, until the turn is given up.
+typedef enum HistoryTurn { HISTORY_OPENS, HISTORY_MENDS } HistoryTurn;
+enum {
+  HISTORY_NO_TURN = -1,    // none to be had: the folder cannot be locked, the file is another's
+  HISTORY_TURN_TAKEN = -2  // others have it now
+};
+// Does not wait. The turn, one of the two above, or >= 0.
+int history_file_turn(Arena *arena, const char *path, HistoryTurn kind);
+void history_file_end_turn(int turn);
 // Renames the file and its companions to names that nothing has yet: history.db.damaged-1735689600,
 // or -1735689600.2. To be called by the holder of the turn that found the damage within it.
 bool history_file_put_aside(Arena *arena, const char *path);
@@ -27,5 +33,3 @@ bool history_file_put_aside(Arena *arena, const char *path);
 int history_file_count_aside(Arena *arena, const char *path, const char **last);
 // Why there can be no history under this name: it is a pipe, a link to nowhere; NULL: there can.
 const char *history_file_why_not(Arena *arena, const char *path);
-// Lets the next one go on.
-void history_file_end_mending(int turn);

@@ -161,16 +161,33 @@ static void tell_aside(Arena *arena, const char *path, Diags *diags) {
            path, name);
 }
 
+static int take_turn(Arena *arena, History *history, HistoryTurn kind, int patience_ms) {
+  int turn;
+  begin(history, patience_ms);
+  while ((turn = history_file_turn(arena, history->path, kind)) == HISTORY_TURN_TAKEN &&
+         may_go_on(history))
+    poll(NULL, 0, BUSY_TICK_MS);
+  return turn;
+}
+
 // Puts a damaged file aside, unless another process mended it while this one waited for its turn.
 static int mend(Arena *arena, History *history, Diags *diags) {
-  int turn = history_file_begin_mending(arena, history->path, MENDERS_PATIENCE_MS);
+  const int turn = take_turn(arena, history, HISTORY_MENDS, MENDERS_PATIENCE_MS);
   if (turn < 0) return SQLITE_CORRUPT;
   int failed = try_open(arena, history);
   if (is_damage(failed) && history_file_put_aside(arena, history->path)) {
     if (diags) tell_aside(arena, history->path, diags);
     failed = try_open(arena, history);
   }
-  history_file_end_mending(turn);
+  history_file_end_turn(turn);
+  return failed;
+}
+
+// Nobody puts the file aside meanwhile. Where no turn is to be had it is opened without.
+static int open_in_turn(Arena *arena, History *history) {
+  const int turn = take_turn(arena, history, HISTORY_OPENS, WRITERS_PATIENCE_MS);
+  const int failed = try_open(arena, history);
+  history_file_end_turn(turn);
   return failed;
 }
 
@@ -179,7 +196,7 @@ static int mend(Arena *arena, History *history, Diags *diags) {
 static int open_or_mend(Arena *arena, History *history, Diags *diags) {
   const int64_t until = clock_ms() + WRITERS_PATIENCE_MS;
   for (;;) {
-    int failed = try_open(arena, history);
+    int failed = open_in_turn(arena, history);
     if (is_damage(failed)) failed = mend(arena, history, diags);
     bool stopped = history->stop && atomic_load(history->stop);
     if ((failed & 0xFF) != SQLITE_BUSY || stopped || clock_ms() >= until) return failed;

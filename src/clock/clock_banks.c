@@ -32,13 +32,15 @@ static inline bool is_read(const ClockBanks *banks, int warp, const SassInst *in
          !is_cached(banks, warp, slot, number);
 }
 
+// The slots of a product's operands.
+enum { B = 1, C = 2 };
+
 // Clocks of both ports, for an operand of mma.sync.
 static int clocks_of_operand(const ClockBanks *banks, int warp, const SassInst *inst, int slot) {
-  enum { C = 2 };
   const int number = inst->read[slot];
   if (number == SASS_NO_REGISTER) return 0;
   if (banks->kept_for == warp && banks->kept[slot] == number) return 0;
-  return slot != C && sass_is_half_deep(inst) ? 1 : 2;
+  return slot == C ? (sass_has_f16_sums(inst) ? 1 : 2) : sass_is_half_deep(inst) ? 1 : 2;
 }
 
 void clock_banks_needs(const ClockBanks *banks, int warp, const SassInst *inst,
@@ -74,33 +76,35 @@ void clock_banks_keep(ClockBanks *banks, int warp, const SassInst *inst) {
   }
 }
 
-// Products do not read while an IMAD keeps the ports. (Machine code of hgemm/serpentine on an H200,
-// two warps a scheduler, with one instruction in place of all others between its products, 148
-// behind 128: NOP 103,700 clocks, IADD3, LEA, SHF or VIADD 117,500, IMAD 134,300, every fourth
-// 108,300, IMAD.WIDE 181,600 and 119,500. The clock: 104,600, 116,900, 131,700, 105,000, 162,600,
-// 122,900.)
+// Products do not read while an IMAD keeps the ports. (clock_banks.h; IMAD.WIDE: 4.1 to 5.8
+// clocks.)
 static void hold_products(ClockBanks *banks, const SassInst *inst,
                           const uint64_t clocks[CLOCK_BANKS]) {
-  enum { WIDE = 0x025, CLOCKS = 2, WIDE_CLOCKS = 8 };
+  enum { WIDE = 0x025, CLOCKS = 2, WIDE_CLOCKS = 7 };
   const uint64_t reads = clocks[0] | clocks[1], first = reads ? reads & -reads : 1;
   const int n = inst->opcode->bits == WIDE ? WIDE_CLOCKS : CLOCKS;
   banks->heavy |= first * ((UINT64_C(1) << n) - 1);
-  banks->kept_for = -1;
 }
 
-static void give_product(ClockBanks *banks, int warp, const SassInst *inst,
-                         const int need[CLOCK_BANKS]) {
+static bool give_product(ClockBanks *banks, int warp, const SassInst *inst,
+                         const int need[CLOCK_BANKS], int window) {
   enum { AT_ANY_TIME = 64 };
+  uint64_t reads[CLOCK_BANKS];
   for (int bank = 0; bank < CLOCK_BANKS; bank++) {
-    uint64_t reads;
-    find_clocks(banks->taken[bank] | banks->heavy, need[bank], AT_ANY_TIME, &reads);
-    banks->taken[bank] |= reads;
-    banks->product |= reads;
+    find_clocks(banks->taken[bank] | banks->heavy, need[bank], AT_ANY_TIME, &reads[bank]);
+    if (reads[bank] >> window) return false;
   }
-  banks->product_reads = max_int(need[0], need[1]);
+  for (int bank = 0; bank < CLOCK_BANKS; bank++) {
+    banks->taken[bank] |= reads[bank];
+    banks->product |= reads[bank];
+  }
+  // Whatever is kept for it: an access is held up by as many. (One LDSM behind each product,
+  // mma_ldsm1 of lab/clock/sm.cu: 10.75 clocks for both; LDGSTS beside products: 10.5.)
+  banks->product_reads = window - 1;
   banks->kept_for = warp;
   for (int slot = 0; slot < SASS_SLOTS; slot++)
     banks->kept[slot] = inst->reuse >> slot & 1 ? inst->read[slot] : SASS_NO_REGISTER;
+  return true;
 }
 
 bool clock_banks_give(ClockBanks *banks, int warp, const SassInst *inst, int window) {
@@ -108,8 +112,7 @@ bool clock_banks_give(ClockBanks *banks, int warp, const SassInst *inst, int win
   uint64_t clocks[CLOCK_BANKS];
   clock_banks_needs(banks, warp, inst, need);
   if (inst->opcode->pipe == SASS_PIPE_TENSOR) {
-    give_product(banks, warp, inst, need);
-    return true;
+    return give_product(banks, warp, inst, need, window);
   }
   // Behind a product it has a clock less. (lab/clock/sm.cu, two and four additions behind each
   // product, two warps of a scheduler on an H200: 14.5 and 18.3 clocks; else 12.5 and 15.9.)
@@ -119,6 +122,7 @@ bool clock_banks_give(ClockBanks *banks, int warp, const SassInst *inst, int win
   for (int bank = 0; bank < CLOCK_BANKS; bank++) banks->taken[bank] |= clocks[bank];
   clock_banks_keep(banks, warp, inst);
   if (banks->kept_for != warp) banks->kept_for = -1;
+  if (need[0] + need[1] > 0) banks->kept[B] = SASS_NO_REGISTER;
   if (inst->opcode->pipe == SASS_PIPE_FMA_HEAVY) hold_products(banks, inst, clocks);
   return true;
 }

@@ -8,12 +8,22 @@
 //   even port
 //
 // A product of mma.sync reads each operand in two clocks of both ports, A and B in one where it is
-// half as deep: it takes the first clocks that are free, and what is issued behind it waits until
-// they are over. The next product of the warp finds an operand that is marked .reuse, and need not
-// read it; arithmetic of another warp in between drives it out, and so does an IMAD, behind which a
-// product waits, too. (lab/clock/frozen.cu on an H200: a warp of FFMA each of which waits for the
-// one before takes 4.2 clocks for one alone, and 6.0 beside a warp of products;
-// lab/clock/products.cu.)
+// half as deep, C in one where its sums are f16. It takes the first clocks that are free; those
+// have to be over before the next product could be issued, or the scheduler stands still. The next
+// product of the warp finds an operand that is marked .reuse, and need not read it; arithmetic of
+// the warp in between drives B out, that of another warp A and C, too.
+//
+//   HMMA … R136.reuse, R4     A and C: four clocks of six
+//   IADD3 R165, R238, R96     one, and B is gone
+//   HMMA … R136, R8           all three: six, and one more to wait
+//
+// (Profiler's samples of edited machine code, lab/clock/edited.py, on an H200: clocks that a gap
+// between two products takes beyond six, by what was issued in the gap before. hgemm/serpentine,
+// B.reuse, f32 sums: nothing 0.0, arithmetic 1.1, IMAD 2.0 to 2.4, IMAD.WIDE 5.5. The same with f16
+// sums: 0.1, 0.5, 0.6 to 2.0, 4.1. tf32/constant_slots, A.reuse: 0.1, 0 between products alone,
+// 0.3, 5.8. The clock: 0.2, 0.9, 1.4 to 2.2, 6; 0.1, 0.6, 1.5, 5.5; 0, 0, 0.1, 5.
+// lab/clock/frozen.cu: a warp of FFMA each of which waits for the one before takes 4.2 clocks for
+// one alone, and 6.0 beside a warp of products.)
 //
 // An access reads its registers when it leaves the queue for memory; what is issued behind it waits
 // for the ports. (lab/clock/ports.cu on an H200: beside FFMA that keep the ports busy an LDS costs
@@ -31,7 +41,7 @@ typedef struct ClockBanks {
   uint64_t product;             // bit i: a product does
   int warp[SASS_SLOTS][CLOCK_BANKS], number[SASS_SLOTS][CLOCK_BANKS];  // the cache; warp -1: empty
   int kept_for, kept[SASS_SLOTS];  // operands of products: the warp, -1: of none; their registers
-  int product_reads;               // clocks for which the last product takes a port
+  int product_reads;               // clocks for which accesses wait for the last product
 } ClockBanks;
 
 void clock_banks_begin(ClockBanks *banks);
@@ -39,8 +49,8 @@ void clock_banks_begin(ClockBanks *banks);
 void clock_banks_needs(const ClockBanks *banks, int warp, const SassInst *inst,
                        int need[CLOCK_BANKS]);
 // Takes the ports within `window` clocks, or longer where an operand count asks for it, and fills
-// the cache; false, and nothing is taken, where they are not free. A product takes them when they
-// are.
+// the cache; false, and nothing is taken, where they are not free. A product's window is the clocks
+// of its pipe.
 bool clock_banks_give(ClockBanks *banks, int warp, const SassInst *inst, int window);
 // Registers that an access reads of each bank: its address, of global memory in two, the data of a
 // store, and of LDGSTS the address that it copies to.

@@ -46,7 +46,7 @@ static bool is_left(const Engine *e) { return e->in->left > 0 && e->begun >= e->
 // The part of all SMs for which something that the played one did at `then` has happened when the
 // foremost of them does what the played one does now.
 static double part_of_sms(const Engine *e, double then, double now) {
-  const double spread = e->machine->sm_spread;
+  const double spread = fmin(e->machine->sm_spread, e->machine->sm_spread_clocks / then);
   if (!(spread > 0)) return then < now;
   const double ahead = now * (1 - spread) / then - 1;
   return fmin(1, fmax(0, (ahead + spread) / (2 * spread)));

@@ -106,8 +106,19 @@ typedef struct EngineLanding {
   double bytes;
 } EngineLanding;
 
+enum { ENGINE_CODE_SETS = 512, ENGINE_CODE_WAYS = 8 };
+
+// The lines of code that a scheduler keeps, as their number and one more; of each line of the code,
+// whether it has seen it, and the clock at which it comes.
+typedef struct EngineCode {
+  int line[ENGINE_CODE_SETS][ENGINE_CODE_WAYS];
+  bool *seen;
+  double *comes;
+} EngineCode;
+
 typedef struct EngineScheduler {
-  int last;  // the warp that it issued last; -1: none
+  int last;     // the warp that it issued last; -1: none
+  bool yields;  // which lets others go first
   int64_t pipe_free[SASS_PIPE_COUNT];
   int pipe_user[SASS_PIPE_COUNT];   // the instruction that keeps it busy; -1: none
   int64_t leaves[CLOCK_QUEUE_MAX];  // when the instructions in its queue leave it, a ring
@@ -119,6 +130,7 @@ typedef struct EngineScheduler {
   double group_holds;     // when those of them are done that hold up arithmetic
   int64_t dispatch_free;  // when other arithmetic beside them has its operands
   ClockBanks banks;
+  EngineCode code;
   // The instruction that was issued last and has no operands yet, and its warp; -1: none.
   int pending, pending_warp;
   int64_t product_at,
@@ -189,6 +201,7 @@ typedef struct Engine {
   double *new_owed, *dram_owed;  // that ask for something new; that have to go on to DRAM
   bool *fetched;                 // of each line of code, that a warp has come by it
   double code_owed;              // clocks of lines that no warp has waited for yet
+  double code_free;              // when the port that sends lines is free
   const int *loop_at;            // of the branch that ends it; -1: none
   ClockRounds rounds[CLOCK_MARKS_MAX];
   EngineWatch *watch;  // NULL: no watch
@@ -252,6 +265,11 @@ void engine_take_ports(const Engine *e, EngineScheduler *s, const SassInst *inst
 bool engine_waits_for_ports(const Engine *e, const EngineScheduler *s, const SassInst *inst);
 // An instruction keeps the XU for these clocks.
 double engine_unit_clocks(const Engine *e, const EngineScheduler *s);
+
+// ---- clock_code.c -------------------------------------------------------------------------------
+
+// The warp has come to its instruction from another one.
+void engine_fetch_line(Engine *e, EngineScheduler *s, EngineWarp *w, int from);
 
 // ---- clock_engine.c -----------------------------------------------------------------------------
 

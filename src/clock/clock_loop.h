@@ -87,11 +87,15 @@ typedef struct ClockMachine {
   double group_end_clocks;           // from the end of a wgmma to the warp that waits for it
   double block_clocks;               // from the end of a block to the first instruction of the next
   double sm_spread;                  // of the time of blocks, that SMs are ahead and behind
+  double sm_spread_clocks;           // that they are at most
   double slot_spread;                // of it, that lies between the ends of an SM's blocks at least
   double launch_clocks;              // of a launch, outside of all blocks
   double early_launch_clocks;        // the same of a kernel launched while the one in front runs
   double code_begin_clocks;          // until the first warps have instructions, where all is cold
   double code_line_clocks;           // for each line of 128 bytes that no warp has come by
+  int code_lines, code_ways;         // of them, that a scheduler keeps; of a set
+  double code_fetch_clocks;          // until one comes that it did not keep
+  double code_port_clocks;           // between two that are sent to the SM
   double near_clocks;                // of a load from L1
   double far_bytes, far_most_bytes;  // that L2 gives an SM in a clock while all ask; alone
   double unit_clocks;                // of MUFU, S2R and what else has a scoreboard

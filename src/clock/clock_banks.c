@@ -98,9 +98,7 @@ static bool give_product(ClockBanks *banks, int warp, const SassInst *inst,
     banks->taken[bank] |= reads[bank];
     banks->product |= reads[bank];
   }
-  // Whatever is kept for it: an access is held up by as many. (One LDSM behind each product,
-  // mma_ldsm1 of lab/clock/sm.cu: 10.75 clocks for both; LDGSTS beside products: 10.5.)
-  banks->product_reads = window - 1;
+  banks->product_reads = max_int(need[0], need[1]);
   banks->kept_for = warp;
   for (int slot = 0; slot < SASS_SLOTS; slot++)
     banks->kept[slot] = inst->reuse >> slot & 1 ? inst->read[slot] : SASS_NO_REGISTER;

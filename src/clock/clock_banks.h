@@ -41,7 +41,7 @@ typedef struct ClockBanks {
   uint64_t product;             // bit i: a product does
   int warp[SASS_SLOTS][CLOCK_BANKS], number[SASS_SLOTS][CLOCK_BANKS];  // the cache; warp -1: empty
   int kept_for, kept[SASS_SLOTS];  // operands of products: the warp, -1: of none; their registers
-  int product_reads;               // clocks for which accesses wait for the last product
+  int product_reads;               // clocks for which the last product takes a port
 } ClockBanks;
 
 void clock_banks_begin(ClockBanks *banks);

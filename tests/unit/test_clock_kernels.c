@@ -193,7 +193,7 @@ static void check_family(Family *family, const char *said) {
 // What is reached, and a little: where these numbers get better they are to be lowered.
 START_TEST(counted_kernels_come_out) {
   static Family families[] = {{.kind = "fma", .median = 0.06, .most_of = 0.085, .order = 0.94},
-                              {.kind = "mma", .median = 0.042, .most_of = 0.135, .order = 0.99},
+                              {.kind = "mma", .median = 0.036, .most_of = 0.135, .order = 0.98},
                               {.kind = "wg", .median = 0.037, .most_of = 0.155, .order = 0.98},
                               {.kind = "att", .median = 0.1, .most_of = 0.165, .order = 0.97}};
   enum { N = sizeof families / sizeof *families };
@@ -310,8 +310,8 @@ static bool read_loop(const char *line, LoopRow *row) {
                 &row->whole, &row->half, row->states[0], row->states[1]) == 6;
 }
 
-// Reached by all 50 rows that wait little: 31 within 5 %, 47 within 10 %, half within 3.2 %, the
-// farthest 23 %, an attention kernel that a clock here or there brings to either side.
+// Reached by all 50 rows that wait little: 32 within 5 %, 49 within 10 %, half within 3.7 %, the
+// farthest 22 %, an attention kernel that a clock here or there brings to either side.
 START_TEST(loops_come_out) {
   enum { ONE_IN = 5, MOST = 32 };
   static char line[LINE_BYTES];
@@ -335,7 +335,7 @@ START_TEST(loops_come_out) {
   fclose(file);
   if (!n) return;
   qsort(error, (size_t)n, sizeof *error, by_size);
-  ck_assert_msg(n >= 9 && error[n / 2] < 0.07, "%s", said.text);
+  ck_assert_msg(n >= 9 && error[n / 2] < 0.055, "%s", said.text);
 }
 END_TEST
 

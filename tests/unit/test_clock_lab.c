@@ -19,7 +19,9 @@
 Suite *suite_clock_lab(void);
 
 enum { ROWS_MAX = 256, LINE_BYTES = 256, BLOCKS_EVERY = 7 };
-static const double most_off = 0.13, median_off = 0.022;
+// The farthest: DFMA of two warps that yield to each other (23 %), and FMNMX between products (16
+// to 20 %), which find their operands sooner than here.
+static const double most_off = 0.24, median_off = 0.017;
 
 // The compiler whose code tests/golden/told/lab.txt was played from.
 #define COMPILER "NVRTC 13.0"

@@ -183,7 +183,7 @@ static int mend(Arena *arena, History *history, Diags *diags) {
   return failed;
 }
 
-// Nobody puts the file aside meanwhile. Where no turn is to be had it is opened without.
+// While the turn lasts the file is put aside by nobody. Where none is to be had it is opened so.
 static int open_in_turn(Arena *arena, History *history) {
   const int turn = take_turn(arena, history, HISTORY_OPENS, WRITERS_PATIENCE_MS);
   const int failed = try_open(arena, history);

@@ -4,10 +4,11 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
-// From here on every turn is asked, and from there on what is dear as well.
-static const double every_turn = 0.001, everything = 0.01;
+// From the first on CI's turns are asked, then every turn, and then what takes minutes as well.
+static const double turns_of_ci = 0.0001, every_turn = 0.001, everything = 0.01;
 
 static double fraction(void) {
   const char *text = getenv("GEMMVIEW_STRESS");
@@ -15,7 +16,9 @@ static double fraction(void) {
   return value > 0 && value <= 1 ? value : value > 1 ? 1 : 0;
 }
 
-static bool is_make_test(void) { return fraction() <= 0; }
+// Turns are those of `make test`; what dear.def lists is left out only where nothing is asked for.
+static bool is_make_test(void) { return fraction() < turns_of_ci; }
+static bool leaves_the_dear(void) { return fraction() <= 0; }
 
 bool stress_is_on(void) { return fraction() >= every_turn; }
 
@@ -50,6 +53,55 @@ void stress_add_turns(TCase *tcase, const TTest *test, int n, int one_in) {
     if (stress_has_turn(i + first, most)) tcase_add_loop_test(tcase, test, i, i + 1);
   first++;
 }
+
+// ---- what is dear -------------------------------------------------------------------------------
+
+typedef struct Dear {
+  const char *suite, *test;
+  int one_in;  // asked by `make test`; 0: none
+  bool found;
+} Dear;
+
+static Dear dear[] = {
+#define DEAR(suite, test, one_in) {#suite, #test, one_in, false},
+#include "dear.def"
+#undef DEAR
+};
+enum { N_DEAR = sizeof dear / sizeof *dear };
+
+// The suite of tests/unit/test_NAME.c is NAME.
+static bool is_of_suite(const char *file, const char *suite) {
+  const char *name = strstr(file, "test_");
+  const size_t length = strlen(suite);
+  return name && strncmp(name + 5, suite, length) == 0 && strcmp(name + 5 + length, ".c") == 0;
+}
+
+static int dear_one_in(const TTest *test) {
+  for (Dear *row = dear; row < dear + N_DEAR; row++) {
+    if (strcmp(row->test, test->name) != 0 || !is_of_suite(test->file, row->suite)) continue;
+    row->found = true;
+    return row->one_in;
+  }
+  return 1;
+}
+
+void stress_add(TCase *tcase, const TTest *test, int signal, int status, int begin, int end) {
+  const int one_in = dear_one_in(test);
+  if (one_in == 1 || !leaves_the_dear()) {
+    (_tcase_add_test)(tcase, test, signal, status, begin, end);
+    return;
+  }
+  for (int i = begin; one_in && i < end; i++)
+    if (i % one_in == 0) (_tcase_add_test)(tcase, test, signal, status, i, i + 1);
+}
+
+const char *stress_lost_row(const char *suite) {
+  for (const Dear *row = dear; row < dear + N_DEAR; row++)
+    if (!row->found && strcmp(row->suite, suite) == 0) return row->test;
+  return NULL;
+}
+
+// ---- time ---------------------------------------------------------------------------------------
 
 bool stress_is_emulated(void) { return stress_patience() > 1; }
 

@@ -59,45 +59,42 @@ void stress_add_turns(TCase *tcase, const TTest *test, int n, int one_in) {
 typedef struct Dear {
   const char *suite, *test;
   int one_in;  // asked by `make test`; 0: none
-  bool found;
+  int n;       // cases that came by
 } Dear;
 
 static Dear dear[] = {
-#define DEAR(suite, test, one_in) {#suite, #test, one_in, false},
+#define DEAR(suite, test, one_in) {#suite, #test, one_in, 0},
 #include "dear.def"
 #undef DEAR
 };
 enum { N_DEAR = sizeof dear / sizeof *dear };
 
-// The suite of tests/unit/test_NAME.c is NAME.
-static bool is_of_suite(const char *file, const char *suite) {
-  const char *name = strstr(file, "test_");
-  const size_t length = strlen(suite);
-  return name && strncmp(name + 5, suite, length) == 0 && strcmp(name + 5 + length, ".c") == 0;
+static const char *making;  // the suite whose tests are added
+
+void stress_begin_suite(const char *suite) { making = suite; }
+
+static bool is_of(const Dear *row, const char *suite) {
+  return suite && strcmp(row->suite, suite) == 0;
 }
 
-static int dear_one_in(const TTest *test) {
-  for (Dear *row = dear; row < dear + N_DEAR; row++) {
-    if (strcmp(row->test, test->name) != 0 || !is_of_suite(test->file, row->suite)) continue;
-    row->found = true;
-    return row->one_in;
-  }
-  return 1;
+// Whether `make test` leaves out the next case of a test.
+static bool is_left_out(const TTest *test) {
+  for (Dear *row = dear; row < dear + N_DEAR; row++)
+    if (strcmp(row->test, test->name) == 0 && is_of(row, making)) {
+      const int which = row->n++;
+      return leaves_the_dear() && (row->one_in == 0 || which % row->one_in != 0);
+    }
+  return false;
 }
 
 void stress_add(TCase *tcase, const TTest *test, int signal, int status, int begin, int end) {
-  const int one_in = dear_one_in(test);
-  if (one_in == 1 || !leaves_the_dear()) {
-    (_tcase_add_test)(tcase, test, signal, status, begin, end);
-    return;
-  }
-  for (int i = begin; one_in && i < end; i++)
-    if (i % one_in == 0) (_tcase_add_test)(tcase, test, signal, status, i, i + 1);
+  for (int i = begin; i < end; i++)
+    if (!is_left_out(test)) (_tcase_add_test)(tcase, test, signal, status, i, i + 1);
 }
 
-const char *stress_lost_row(const char *suite) {
+const char *stress_lost_row(void) {
   for (const Dear *row = dear; row < dear + N_DEAR; row++)
-    if (!row->found && strcmp(row->suite, suite) == 0) return row->test;
+    if (row->n == 0 && is_of(row, making)) return row->test;
   return NULL;
 }
 

@@ -42,5 +42,7 @@ double stress_wall(double limit);
 // What every tcase_add_… comes to (quick_check.h): the cases from `begin` to `end` of a test, of
 // one that dear.def names only those that `make test` asks of it.
 void stress_add(TCase *tcase, const TTest *test, int signal, int status, int begin, int end);
-// A row of dear.def whose test the suite, which has been made, does not have; NULL: there is none.
-const char *stress_lost_row(const char *suite);
+// In front of the function that makes a suite: what it adds is looked for under that name.
+void stress_begin_suite(const char *suite);
+// A row of dear.def whose test the suite that has been made does not have; NULL: there is none.
+const char *stress_lost_row(void);

@@ -13,6 +13,8 @@ FUZZ_CC ?= clang
 # What a second compiler says of the program it says without optimizing, too.
 CLANG   ?= clang
 CLANG_FLAGS = -O0
+# The compiler of what make test runs.
+TEST_CC ?= $(CC)
 PREFIX  ?= /usr/local
 CFLAGS  ?= -O2 -g
 WERROR  ?= -Werror
@@ -47,7 +49,7 @@ TEST_LIBS     = $(call pkg,--libs,check,-lcheck -lsubunit -lrt) $(call pkg,--lib
 # The null checks that UBSan adds make gcc believe that formats may be NULL.
 SANITIZE_WARNINGS = -Wno-unknown-warning-option -Wno-format-truncation -Wno-format-overflow
 # What ASan asks of every access, UBSan need not ask of every pointer: a third of the time. The fuzz
-# targets are built with all of it. make test leaves the two interpreters and the clock unguarded (HOT
+# targets are built with all of it. make asan leaves the two interpreters and the clock unguarded (HOT
 # below), which run billions of lane operations: half of the time that is left; make sanitized guards
 # them, too.
 # A program that is not moved about in memory, with the sanitizers in it where gcc can, starts in two
@@ -64,6 +66,10 @@ STATIC_ASAN = $(shell $(CC) -static-libasan -E -x c /dev/null >/dev/null 2>&1 &&
 ASAN_LINK = -no-pie $(STATIC_ASAN)
 ASAN_FLAGS = $(TEST_INCLUDES) $(SANITIZE) $(TABLES_UNASKED)
 WHOLE_FLAGS = $(TEST_INCLUDES) $(SANITIZE) -DSANITIZED_WHOLE
+# What make test runs has no sanitizers in it. The driver of `gemmview record` is made of the same objects, so that no
+# source is compiled twice.
+IN_A_LIBRARY = -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections
+PLAIN_FLAGS = $(TEST_INCLUDES) -O1 $(IN_A_LIBRARY)
 TSAN_FLAGS = $(TEST_INCLUDES) -O1 -g1 -fsanitize=thread -fno-omit-frame-pointer $(SANITIZE_WARNINGS)
 FUZZFLAGS = -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 
@@ -80,7 +86,7 @@ objects = $(patsubst %.c,build/$(1)/%.o,$(2))
 RELEASE_OBJECTS = $(call objects,release,src/main.c $(LIB_SOURCES))
 FUZZ_OBJECTS    = $(call objects,fuzz,$(LIB_SOURCES))
 
-.PHONY: all help run test sanitized stress compile-all test-build test-run test-gpu accept check-deps fmt fmt-check screenshots docs words \
+.PHONY: all help run test asan sanitized stress compile-all test-build test-run test-gpu accept check-deps fmt fmt-check screenshots docs words \
         tsan portable wheel deb cross cross-test install uninstall fuzz ci-long clean mutate
 all: build/gemmview
 
@@ -89,7 +95,8 @@ help:
 	@echo 'make run          install what is missing, build, launch (ARGS="show explore")'
 	@echo 'make test         install what is missing, build and run the tests (SUITES="json target")'
 	@echo 'make stress       what make test samples, whole: hours (STRESS=0.1 SUITES="history")'
-	@echo 'make sanitized    the same with the interpreters under ASan and UBSan, too: twice as long'
+	@echo 'make asan         make test under ASan and UBSan, interpreters and clock unguarded'
+	@echo 'make sanitized    … and those under them, too: twice as long'
 	@echo 'make tsan         client, worker and classroom tests under ThreadSanitizer'
 	@echo 'make compile-all  200 random legal schedules for every target, compiled by NVRTC'
 	@echo 'make test-gpu     compile, verify and time on the GPU at hand'
@@ -149,6 +156,7 @@ endef
 STAND_INS := $(patsubst %,tests/unit/%.c,fake_cuda fake_cublas numbers open_case ptx_plan test_trace_run test_tagged)
 $(eval $(call configuration,release,CC,CFLAGS))
 $(eval $(call configuration,clang,CLANG,CLANG_FLAGS))
+$(eval $(call configuration,plain,TEST_CC,PLAIN_FLAGS))
 $(eval $(call configuration,asan,CC,ASAN_FLAGS))
 $(eval $(call configuration,whole,CC,WHOLE_FLAGS))
 $(eval $(call configuration,tsan,CC,TSAN_FLAGS))
@@ -161,9 +169,10 @@ HOT_SOURCES := $(wildcard src/order/*.c src/clock/*.c src/sass/sass_run*.c $(add
                src/model/ir/expr.c src/model/ir/expr_eval.c src/model/ir/warp_walk.c src/model/ir/lanes.c src/kernels/worker/worker_fake.c
 # What a test runs once is compiled in half of the time: commands, tools, devices, screens.
 ONCE_SOURCES := $(filter-out src/tui/canvas/% $(HOT_SOURCES),$(filter src/cli/% src/kernels/% src/tui/%,$(SOURCES)))
-$(call objects,asan,$(ONCE_SOURCES)): QUICK = -O0
+$(call objects,asan,$(ONCE_SOURCES)) $(call objects,plain,$(ONCE_SOURCES)): QUICK = -O0
 NATIVE := $(shell $(CC) -march=native -E -x c /dev/null >/dev/null 2>&1 && echo -march=native -ffp-contract=off)
 $(call objects,asan,$(HOT_SOURCES) $(STAND_INS)): HOT = -O3 $(NATIVE) -fomit-frame-pointer -fno-sanitize=all
+$(call objects,plain,$(HOT_SOURCES) $(STAND_INS)): HOT = -O3 $(NATIVE)
 $(call objects,whole,$(HOT_SOURCES)): HOT = -O3
 # Nothing for another machine is compiled before that machine's libraries are here.
 build/$(ARCH)/flags: | build/sysroot-$(ARCH)
@@ -177,12 +186,14 @@ DRIVER_PARTS = $(filter src/base/% src/banks/% src/capsule/% src/order/% src/ptx
   src/kernels/toolchain/dl.c src/kernels/toolchain/machine/sass.c \
   src/kernels/toolchain/machine/code_module.c,$(SOURCES))
 $(eval $(call text_file,build/gen/driver_parts,DRIVER_PARTS))
-DRIVER_FLAGS = $(CFLAGS) -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections
+DRIVER_FLAGS = $(CFLAGS) $(IN_A_LIBRARY)
 driver_CC = $(CC)
+plain_CC = $(TEST_CC)
 driver-$(ARCH)_CC = $(CROSS_CC)
-# $(call driver,NAME,LIBRARY): the library, and which configurations have it inside.
+$(eval $(call configuration,driver,driver_CC,DRIVER_FLAGS))
+$(eval $(call configuration,driver-$(ARCH),driver-$(ARCH)_CC,DRIVER_FLAGS))
+# $(call driver,NAME,LIST): the library, of the objects of a configuration, and which configurations have it inside.
 define driver
-$(eval $(call configuration,$(1),$(1)_CC,DRIVER_FLAGS))
 build/$(1)/parts.a: $(call objects,$(1),$(DRIVER_PARTS)) build/gen/driver_parts
 	@rm -f $$@
 	$$(call run_quietly,AR $$@,ar rcs $$@ $$(filter %.o,$$^))
@@ -193,7 +204,8 @@ $(patsubst %,build/%/src/cli/record/driver_bytes.o,$(2)): build/$(1)/libcuda.so.
 $(patsubst %,build/%/src/cli/record/driver_bytes.o,$(2)): EMBED = '-DGEMMVIEW_DRIVER="build/$(1)/libcuda.so.1"'
 endef
 comma := ,
-$(eval $(call driver,driver,release asan whole tsan fuzz clang))
+$(eval $(call driver,driver,release tsan fuzz))
+$(eval $(call driver,plain,plain asan whole clang))
 $(eval $(call driver,driver-$(ARCH),$(ARCH)))
 build/driver-$(ARCH)/flags: | build/sysroot-$(ARCH)
 
@@ -225,21 +237,26 @@ build/$(1)/unit: $(call objects,$(1),$(LIB_SOURCES) $(TEST_SOURCES))
 build/$(1)/gemmview: $(call objects,$(1),src/main.c $(LIB_SOURCES))
 	$$(call run_quietly,LD $$@,$$($(2)) $$($(3)) $$($(4)) $$(LDFLAGS) $$^ $$(LIBS) -o $$@)
 endef
+$(eval $(call test_programs,plain,TEST_CC,PLAIN_FLAGS))
 $(eval $(call test_programs,asan,CC,ASAN_FLAGS,ASAN_LINK))
 $(eval $(call test_programs,whole,CC,WHOLE_FLAGS,ASAN_LINK))
 $(eval $(call test_programs,tsan,CC,TSAN_FLAGS))
 $(eval $(call test_programs,$(ARCH),CROSS_CC,CROSS_FLAGS))
 
-test-build: build/asan/unit build/asan/gemmview
+test-build: build/plain/unit build/plain/gemmview
 
 test-run: test-build
-	GEMMVIEW=build/asan/gemmview build/asan/unit $(SUITES)
+	GEMMVIEW=build/plain/gemmview build/plain/unit $(SUITES)
 
 test:
 	@tools/install_deps.sh test
 	@$(MAKE) --no-print-directory test-run
 
-# The tests with both interpreters under the sanitizers, too.
+# The same under ASan and UBSan, but for the two interpreters and the clock.
+asan: build/asan/unit build/asan/gemmview
+	GEMMVIEW=build/asan/gemmview build/asan/unit $(SUITES)
+
+# With those under the sanitizers, too.
 sanitized: build/whole/unit build/whole/gemmview
 	GEMMVIEW=build/whole/gemmview build/whole/unit $(SUITES)
 
@@ -247,17 +264,18 @@ sanitized: build/whole/unit build/whole/gemmview
 STRESS ?= 1
 STRESS_SUITES = conventions emit_run emit_compile stamp counted export_cu persistent promises injection view ways_out client history history_hostile protocol knob json \
                 hostile mutants terminal compile_all parse property why_mutants
-stress: test-build build/gemmview
+stress: build/asan/unit build/asan/gemmview build/gemmview
 	GEMMVIEW_STRESS=$(STRESS) GEMMVIEW=build/asan/gemmview build/asan/unit $(or $(SUITES),$(STRESS_SUITES))
 	@$(if $(SUITES),:,tests/stress/frames.sh build/gemmview)
 	@$(if $(SUITES),:,tests/stress/valgrind.sh build/gemmview $(STRESS))
 
 # Random legal schedules through NVRTC, 200 for each target; no GPU is needed.
 compile-all: test-build
-	GEMMVIEW_STRESS=1 build/asan/unit compile_all
+	GEMMVIEW_STRESS=1 build/plain/unit compile_all
 
+# What make test leaves to CI has golden files, too.
 accept: test-build
-	GEMMVIEW_ACCEPT=1 GEMMVIEW=build/asan/gemmview build/asan/unit $(SUITES)
+	GEMMVIEW_STRESS=0.0001 GEMMVIEW_ACCEPT=1 GEMMVIEW=build/plain/gemmview build/plain/unit $(SUITES)
 	git status --short -- tests
 
 # The suites that have threads, under ThreadSanitizer.

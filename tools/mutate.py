@@ -4,8 +4,9 @@
     tools/mutate.py --count 300 --seed 1      (make mutate N=300 SEED=1)
 
 A mutant is one source file with one token replaced: `<` by `<=`, `+` by `-`, 4 by 5. build/mutate is a copy of the
-tree with its tests built. The mutant's object is compiled into a folder of its own there, as make would compile it, and
-linked with the objects of the copy; what else make would link anew is linked, too. The suites that tools/mutate.suites
+tree with its tests built. The mutant's object is compiled into a folder of its own there, as make would compile it and
+with sanitizers in it, and linked with the objects of the copy, which have none; what else make would link anew is linked,
+too. The suites, with what make test leaves to CI, that tools/mutate.suites
 names for its file are run, the nearest first, of several the quickest first, each up to its first check that fails. As
 many mutants as there are processors are judged at a time (--jobs).
 
@@ -47,11 +48,16 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 COPY = os.path.join(ROOT, "build", "mutate")
 ENOUGH = 0.85
-DRIVER = "build/driver/"  # the library that stands in for a driver: only these suites load it
+PROGRAMS = "build/plain"
+# The library that stands in for a driver, and what has it inside: only these suites load it. It is loaded by programs that
+# have no sanitizers, so a mutant of it has none.
+DRIVER = tuple(f"{PROGRAMS}/{name}" for name in ("parts.a", "libcuda.so.1", "src/cli/record/driver_bytes.o"))
 DRIVER_SUITES = {"record", "open_record"}
-# Files that make test compiles unguarded for its speed: a mutant there is compiled under the sanitizers, the rest stays fast.
-UNGUARDED = ("src/order/", "src/banks/engine/bank.c", "src/banks/engine/bank_copy.c", "src/banks/engine/sector.c", "src/clock/", "src/sass/sass_run",
-             "src/ptx/run/", "src/ptx/tensor/")
+# Behind the options of a command, these look after the mutant's own accesses; the arenas tell them where one ends.
+GUARDED = (" -O1 -g0 -fsanitize=address,undefined -fno-sanitize-recover=all"
+           " -fno-sanitize=null,alignment,object-size,pointer-overflow -Wno-format-truncation -Wno-format-overflow -c ")
+GUARDED_LINK = " -fsanitize=address,undefined -static-libasan -static-libubsan"
+ARENA, GUARDED_ARENA = f"{PROGRAMS}/src/base/arena.o", "build/guarded_arena.o"
 
 # Behind the options of a command, these compile what the program is, without what only the tests want to know.
 PLAIN = " -O2 -g0 -fno-sanitize=all -c "
@@ -177,7 +183,8 @@ class Sums:
 
 
 def make(*arguments):
-    return subprocess.run(["make", "CC=" + os.environ.get("CC", "gcc"), *arguments, "test-build"], cwd=COPY,
+    compiler = os.environ.get("CC", "gcc")
+    return subprocess.run(["make", "CC=" + compiler, "TEST_CC=" + compiler, *arguments, "test-build"], cwd=COPY,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
@@ -193,10 +200,25 @@ def commands_for(path, variables, driver):
     found = []
     for line in make("-n", "V=1", "-W", path, *variables).stdout.replace("\\\n", " ").split("\n"):
         target = re.search(r"(?: -o |ar rcs )(\S+)", line)
-        if target and (driver or DRIVER not in line):
+        if target and (driver or target.group(1) not in DRIVER):
             found.append((target.group(1), line.replace(" -MMD -MP", "")))
-    own = "build/asan/" + path[:-2] + ".o"
+    own = f"{PROGRAMS}/{path[:-2]}.o"
+    found = [(target, line if driver else guarded(line)) for target, line in found]
     return sorted(found, key=lambda command: command[0] != own)
+
+
+def guarded(line):
+    """The command with sanitizers in what it compiles or links."""
+    if " -c " in line:
+        return line.replace(" -c ", GUARDED)
+    return line.replace(f" {ARENA} ", f" {GUARDED_ARENA} ") + GUARDED_LINK
+
+
+def make_guarded_arena():
+    source = "src/base/arena.c"
+    _, line = commands_for(source, [], False)[0]
+    if not done_well(line.replace(ARENA, GUARDED_ARENA)):
+        sys.exit("mutate: the arena with sanitizers is not built")
 
 
 def moved(command, path, targets, folder):
@@ -214,8 +236,10 @@ def make_covered(paths):
     given = [word for path in paths for word in ("-W", path)]
     found = []
     for line in make("-n", "V=1", *given).stdout.replace("\\\n", " ").split("\n"):
-        target = re.search(r"(?: -o |ar rcs )(build/asan/\S+)", line)
-        if target and not ("-c " in line and target.group(1)[len("build/asan/"):-2] + ".c" not in paths):
+        target = re.search(r"(?: -o |ar rcs )(" + PROGRAMS + r"/\S+)", line)
+        if not target or target.group(1) in DRIVER:
+            continue
+        if "-c " not in line or target.group(1)[len(PROGRAMS) + 1:-2] + ".c" in paths:
             found.append((target.group(1), line.replace(" -MMD -MP", "")))
     targets = [target for target, _ in found]
     shutil.rmtree(os.path.join(COPY, COVERED), ignore_errors=True)
@@ -264,7 +288,7 @@ def watched(suite, tree):
     counts = path[:-len(".pickle")]
     shutil.rmtree(counts, ignore_errors=True)  # of a run that was ended
     os.makedirs(counts)
-    passed, seconds = run(suite, 900, COVERED + "/build/asan", counts)
+    passed, seconds = run(suite, 900, f"{COVERED}/{PROGRAMS}", counts)
     said = passed, seconds, lines_of(suite)
     with open(path, "wb") as file:
         pickle.dump((tree, *said), file)
@@ -286,7 +310,8 @@ def run(suite, seconds, programs, counts=None):
         os.setsid()
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     # Limits of wall time are Check's: on a loaded machine a test that waits for the processor would count as failed.
-    env = dict(os.environ, GEMMVIEW=programs + "/gemmview", TEST_STOP="1", TEST_JOBS="1", CK_TIMEOUT_MULTIPLIER="20")
+    env = dict(os.environ, GEMMVIEW=programs + "/gemmview", GEMMVIEW_STRESS="0.00001", TEST_STOP="1", TEST_JOBS="1",
+               CK_TIMEOUT_MULTIPLIER="20")
     if counts:
         depth = os.path.join(COPY, COVERED).count("/")
         env.update(GCOV_PREFIX=counts, GCOV_PREFIX_STRIP=str(depth))
@@ -361,7 +386,7 @@ class Mutants:
         """Puts the text in the place of the file; the commands that make its object and the programs from it."""
         if path not in self.commands:
             driver = any(DRIVER_SUITES & set(suites) for suites in suites_of(path, self.table))
-            self.commands[path] = commands_for(path, ["HOT=-O3"] if path.startswith(UNGUARDED) else [], driver)
+            self.commands[path] = commands_for(path, [], driver)
         targets = [target for target, _ in self.commands[path]]
         shutil.rmtree(os.path.join(COPY, folder), ignore_errors=True)
         for name in [path, *targets]:
@@ -373,7 +398,7 @@ class Mutants:
     def plain(self, path, command, folder):
         """The bytes of the object without sanitizers and line numbers; None when it does not compile."""
         compiled = done_well(command.replace(" -c ", PLAIN))
-        return read(os.path.join(COPY, folder, "build/asan", path[:-2] + ".o")) if compiled else None
+        return read(os.path.join(COPY, folder, PROGRAMS, path[:-2] + ".o")) if compiled else None
 
     def judge(self, site):
         """CAUGHT, SURVIVED, NOT_RUN, or why it is replaced: a member of REPLACED."""
@@ -391,7 +416,7 @@ class Mutants:
             return "equal to the compiler"
         if code is None or not all(map(done_well, commands)):
             return "not compiled"
-        return self.is_caught(path, text.count("\n", 0, begin) + 1, folder + "/build/asan")
+        return self.is_caught(path, text.count("\n", 0, begin) + 1, f"{folder}/{PROGRAMS}")
 
     def place(self, site):
         path, begin, end, new = site
@@ -447,6 +472,7 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(2))
     copy_tree()
     build()
+    make_guarded_arena()
     make_covered(sorted(mutants.texts))
     mutants.sums = Sums()
     caught = tried = 0

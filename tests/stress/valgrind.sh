@@ -1,6 +1,6 @@
 #!/bin/sh
 # Every view through 400 sizes under valgrind: no byte that nothing wrote is read, nothing is freed
-# twice. The sanitizers of `make test` see neither the one nor what the release build does.
+# twice. The sanitizers of `make asan` see neither the one nor what the release build does.
 #
 #   tests/stress/valgrind.sh build/gemmview 1      1: all 400 sizes, 0.1: forty
 set -eu

@@ -18,7 +18,7 @@ Client *client;
 
 static const char *program(void) {
   const char *path = getenv("GEMMVIEW");
-  return path ? path : "build/asan/gemmview";
+  return path ? path : "build/plain/gemmview";
 }
 
 void setup(void) {

@@ -5,6 +5,8 @@
 // seconds. Where a test crashed the sanitizers say better, with a stack.
 //
 // With TEST_STOP=1 a suite ends with its first assertion that does not hold.
+//
+// What is dear stands in dear.def, and `make test` adds less of it.
 #pragma once
 #include <check.h>
 
@@ -13,3 +15,6 @@
 void stop_when_asked(const char *file, int line);
 #define _ck_assert_failed(file, line, ...) \
   (stop_when_asked(file, line), _ck_assert_failed(file, line, __VA_ARGS__))
+
+void stress_add(TCase *tcase, const TTest *test, int signal, int status, int begin, int end);
+#define _tcase_add_test(...) stress_add(__VA_ARGS__)

@@ -4,10 +4,11 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
-// From here on every turn is asked, and from there on what is dear as well.
-static const double every_turn = 0.001, everything = 0.01;
+// From the first on CI's turns are asked, then every turn, and then what takes minutes as well.
+static const double turns_of_ci = 0.0001, every_turn = 0.001, everything = 0.01;
 
 static double fraction(void) {
   const char *text = getenv("GEMMVIEW_STRESS");
@@ -15,7 +16,9 @@ static double fraction(void) {
   return value > 0 && value <= 1 ? value : value > 1 ? 1 : 0;
 }
 
-static bool is_make_test(void) { return fraction() <= 0; }
+// Turns are those of `make test`; what dear.def lists is left out only where nothing is asked for.
+static bool is_make_test(void) { return fraction() < turns_of_ci; }
+static bool leaves_the_dear(void) { return fraction() <= 0; }
 
 bool stress_is_on(void) { return fraction() >= every_turn; }
 
@@ -50,6 +53,52 @@ void stress_add_turns(TCase *tcase, const TTest *test, int n, int one_in) {
     if (stress_has_turn(i + first, most)) tcase_add_loop_test(tcase, test, i, i + 1);
   first++;
 }
+
+// ---- what is dear -------------------------------------------------------------------------------
+
+typedef struct Dear {
+  const char *suite, *test;
+  int one_in;  // asked by `make test`; 0: none
+  int n;       // cases that came by
+} Dear;
+
+static Dear dear[] = {
+#define DEAR(suite, test, one_in) {#suite, #test, one_in, 0},
+#include "dear.def"
+#undef DEAR
+};
+enum { N_DEAR = sizeof dear / sizeof *dear };
+
+static const char *making;  // the suite whose tests are added
+
+void stress_begin_suite(const char *suite) { making = suite; }
+
+static bool is_of(const Dear *row, const char *suite) {
+  return suite && strcmp(row->suite, suite) == 0;
+}
+
+// Whether `make test` leaves out the next case of a test.
+static bool is_left_out(const TTest *test) {
+  for (Dear *row = dear; row < dear + N_DEAR; row++)
+    if (strcmp(row->test, test->name) == 0 && is_of(row, making)) {
+      const int which = row->n++;
+      return leaves_the_dear() && (row->one_in == 0 || which % row->one_in != 0);
+    }
+  return false;
+}
+
+void stress_add(TCase *tcase, const TTest *test, int signal, int status, int begin, int end) {
+  for (int i = begin; i < end; i++)
+    if (!is_left_out(test)) (_tcase_add_test)(tcase, test, signal, status, i, i + 1);
+}
+
+const char *stress_lost_row(void) {
+  for (const Dear *row = dear; row < dear + N_DEAR; row++)
+    if (row->n == 0 && is_of(row, making)) return row->test;
+  return NULL;
+}
+
+// ---- time ---------------------------------------------------------------------------------------
 
 bool stress_is_emulated(void) { return stress_patience() > 1; }
 

@@ -5,7 +5,8 @@
 //
 // GEMMVIEW_STRESS=1 is all of it, GEMMVIEW_STRESS=0.1 a tenth, but never less than the sample. From
 // 0.001 on, which the long CI asks for, everything has its turn that is asked in turns; CI asks for
-// less than that, and where `make test` asks one in 9 it asks one in 6.
+// less than that, 0.0001, and where `make test` asks one in 9 it asks one in 6. 0.00001 are the
+// turns of `make test`, and what dear.def says that it leaves out.
 #pragma once
 #include <check.h>
 #include <stdbool.h>
@@ -38,3 +39,10 @@ bool stress_is_emulated(void);
 double stress_crowd(void);
 // A limit of time that passes, stretched by both.
 double stress_wall(double limit);
+// What every tcase_add_… comes to (quick_check.h): the cases from `begin` to `end` of a test, of
+// one that dear.def names only those that `make test` asks of it.
+void stress_add(TCase *tcase, const TTest *test, int signal, int status, int begin, int end);
+// In front of the function that makes a suite: what it adds is looked for under that name.
+void stress_begin_suite(const char *suite);
+// A row of dear.def whose test the suite that has been made does not have; NULL: there is none.
+const char *stress_lost_row(void);

@@ -411,7 +411,14 @@ START_TEST(test_compile_json) {
                           .ptx_ms = -1,
                           .cubin_ms = 12.5,
                           .n_kernels = 1,
-                          .kernels = {{"gemm", 154, -1, 0, 8, 16, -1, 1}}};
+                          .kernels = {{.name = "gemm",
+                                       .registers = 154,
+                                       .smem_bytes = -1,
+                                       .stack_bytes = 0,
+                                       .spill_store_bytes = 8,
+                                       .spill_load_bytes = 16,
+                                       .constant_bytes = -1,
+                                       .n_barriers = 1}}};
   Str text = str_new(arena);
   compile_result_write_json(&text, &result);
   Diags diags = diags_new(arena);

@@ -43,7 +43,7 @@ static void tell(Str *out, const char *kernel, int warps, const ClockAnswer *a) 
   uint64_t sum = sum_reals(HASH_START, a->executed, n);
   sum = sum_reals(sum_reals(sum, a->lost, n), a->stood, n);
   for (int i = 0; i < n; i++) {
-    const int why[] = {a->cause[i], a->blame[i]};
+    const int why[] = {(int)a->cause[i], a->blame[i]};
     sum = hash_bytes(sum, why, sizeof why);
   }
   uint64_t turn = sum_reals(HASH_START, l->turn.stalls, CLOCK_CAUSE_COUNT);
@@ -51,7 +51,7 @@ static void tell(Str *out, const char *kernel, int warps, const ClockAnswer *a) 
   uint64_t cells = HASH_START;
   for (int i = 0; i < a->window.n * a->window.clocks; i++) {
     const ClockCell *c = &a->window.cell[i];
-    const int cell[] = {c->pc, c->cause};
+    const int cell[] = {c->pc, (int)c->cause};
     cells = hash_bytes(cells, cell, sizeof cell);
   }
   str_printf(out,

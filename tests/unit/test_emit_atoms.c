@@ -381,14 +381,15 @@ START_TEST(the_checking_kernels_compile) {
   const char *known = NULL;
   for (int i = 0; has_nvrtc && i < 3; i++)
     if (nvrtc_supports(arena, archs[i], &known))
-      check_plan(&(Plan){.cuda = helper_cuda,
-                         .arch = archs[i],
-                         .m = 1,
-                         .n = 1,
-                         .k = 1,
-                         .n_kernels = 1,
-                         .kernels = {{helper_names[0], {1, 1, 1}, {32, 1, 1}}}},
-                 "helpers");
+      check_plan(
+          &(Plan){.cuda = helper_cuda,
+                  .arch = archs[i],
+                  .m = 1,
+                  .n = 1,
+                  .k = 1,
+                  .n_kernels = 1,
+                  .kernels = {{.name = helper_names[0], .grid = {1, 1, 1}, .block = {32, 1, 1}}}},
+          "helpers");
 }
 END_TEST
 

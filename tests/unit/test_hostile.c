@@ -178,7 +178,7 @@ static bool can_compile(Client *client) {
 
 START_TEST(test_hostile_texts) {
   const char *path = getenv("GEMMVIEW");
-  const char *const argv[] = {path ? path : "build/asan/gemmview", "worker", NULL};
+  const char *const argv[] = {path ? path : "build/plain/gemmview", "worker", NULL};
   const char *const *const commands[] = {argv};
   bool compiled[N_TEXTS] = {false};
   ClientStatus status;

@@ -216,8 +216,8 @@ START_TEST(wmma_refuses_what_has_no_room) {
   static const char *const bodies[] = {
       "wmma.load.a.sync.aligned.row.m16n16k16.global.bf16 {%r0, %r1, %r2}, [%in], 16;",
       "wmma.load.b.sync.aligned.row.m8n32k16.global.s8 {%r0, %r1, %r2}, [%in], 16;",
-      "wmma.load.c.sync.aligned.row.m16n16k16.global.f32 {%f0, %f1, %f2, %f3, %f4, %f5, %f6}, "
-      "[%in], 16;",
+      ("wmma.load.c.sync.aligned.row.m16n16k16.global.f32 {%f0, %f1, %f2, %f3, %f4, %f5, %f6}, "
+       "[%in], 16;"),
       "wmma.load.a.sync.aligned.row.m16n16k16.global.e4m3 {%r0, %r1, %r2, %r3}, [%in], 16;",
       "wmma.store.d.sync.aligned.row.m16n16k16.global.f16 [%out], {%r0, %r1, %r2}, 16;",
       "wmma.mma.sync.aligned.row.col.m8n8k4.f64.f64.f64.f64 {%fd0}, {%fd2}, {%fd3}, {%fd4, %fd5};",

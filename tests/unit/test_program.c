@@ -19,7 +19,7 @@ static void teardown(void) { arena_free(arena); }
 
 static const char *program(void) {
   const char *given = getenv("GEMMVIEW");
-  return given ? given : "build/asan/gemmview";
+  return given ? given : "build/plain/gemmview";
 }
 
 // What `command` prints on stdout; its exit status goes to `status`. %s stands for the program.

@@ -199,8 +199,9 @@ START_TEST(the_profiler_saw_them_wait) {
     snprintf(kernel, sizeof kernel, "%s", name);
     ck_assert_int_lt(n, LINES);
     samples[n] = atof(count);
-    lines[n++] = (SassLine){
+    lines[n] = (SassLine){
         .kernel = arena_strdup(arena, kernel), .text = arena_strdup(arena, text), .address = n};
+    n++;
   }
   fclose(file);
   ck_assert_int_eq(kernels, 3);

@@ -282,8 +282,9 @@ START_TEST(a_conversion_is_counted) {
       "#ttg.blocked<{sizePerThread = [2, 4], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order "
       "= "
       "[1, 0]}>",
-      "#ttg.linear<{register = [[0, 4], [0, 1], [0, 2], [16, 0]], lane = [[0, 8], [0, 16], [1, 0], "
-      "[2, 0], [0, 0]], warp = [[4, 0], [8, 0]], block = []}>"};
+      ("#ttg.linear<{register = [[0, 4], [0, 1], [0, 2], [16, 0]], lane = [[0, 8], [0, 16], [1, "
+       "0], "
+       "[2, 0], [0, 0]], warp = [[4, 0], [8, 0]], block = []}>")};
   for (int i = 0; i < 5; i++)
     for (int k = 0; k < 5; k++) {
       RegisterMove move;

@@ -214,8 +214,8 @@ START_TEST(texts_of_another_shape_are_refused) {
                                       "{}",
                                       "{\"gpus\":{\"a\":{}}}",
                                       "{\"sources\":{},\"architectures\":[],\"gpus\":{\"a\":1}}",
-                                      "{\"sources\":{\"a\":1},\"architectures\":{\"sm_90\":3},"
-                                      "\"gpus\":{\"a\":{\"name\":\"x\",\"arch\":\"sm_90\"}}}"};
+                                      ("{\"sources\":{\"a\":1},\"architectures\":{\"sm_90\":3},"
+                                       "\"gpus\":{\"a\":{\"name\":\"x\",\"arch\":\"sm_90\"}}}")};
   for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
     Diags own = diags_new(arena);
     ck_assert_msg(!targets_parse(arena, texts[i], strlen(texts[i]), &own, &table), "%s", texts[i]);

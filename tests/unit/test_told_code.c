@@ -161,7 +161,7 @@ static void tell_read(Str *out, const char *body, const char *label) {
       sum = hash_bytes(sum, &fixed->value, sizeof fixed->value);
     }
     for (int g = 0; g < i->n_groups; g++) {
-      const int group[] = {i->groups[g].kind, i->groups[g].n, i->groups[g].written};
+      const int group[] = {(int)i->groups[g].kind, i->groups[g].n, i->groups[g].written};
       sum = hash_bytes(sum, group, sizeof group);
     }
     str_printf(out, " %s%s %04x", i->why ? "!" : "", label, (unsigned)sum & 0xffff);

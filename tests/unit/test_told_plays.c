@@ -94,7 +94,7 @@ static void tell_turn(Str *out, const ClockTurn *turn, int n) {
   uint64_t sum = HASH_START;
   for (int i = 0; turn->executed && i < n; i++) {
     sum = sum_real(sum_real(sum_real(sum, turn->executed[i]), turn->lost[i]), turn->stood[i]);
-    const int said[] = {turn->cause[i], turn->blame[i]};
+    const int said[] = {(int)turn->cause[i], turn->blame[i]};
     sum = hash_bytes(sum, said, sizeof said);
   }
   for (int c = 0; c < CLOCK_CAUSE_COUNT; c++) sum = sum_real(sum, turn->stalls[c]);

@@ -41,7 +41,7 @@ static Outcome outcomes[OUTCOMES_MAX];  // by id: requests may end in any order
 
 static const char *program(void) {
   const char *path = getenv("GEMMVIEW");
-  return path ? path : "build/asan/gemmview";
+  return path ? path : "build/plain/gemmview";
 }
 
 static void setup(void) {

@@ -223,6 +223,12 @@ PtxMultiplyWay ptx_multiply_way(void) {
                                              : PTX_MULTIPLY_256;
 }
 
+// Sums of f64 have one NaN: which of two an addition keeps would be the compiler's to choose.
+static void settle_nans(const PtxFactors *f, double *d) {
+  for (int i = 0; i < f->rows * f->cols; i++)
+    if (isnan(d[i])) d[i] = NAN;
+}
+
 void ptx_multiply_by(PtxMultiplyWay way, const PtxFactors *f, double *d) {
   if (way == PTX_MULTIPLY_PLAIN || f->is_f64 || f->rows % ROWS)
     multiply_plain(f, d);
@@ -230,6 +236,7 @@ void ptx_multiply_by(PtxMultiplyWay way, const PtxFactors *f, double *d) {
     multiply_256(f, d);
   else
     multiply_512(f, d);
+  if (f->is_f64) settle_nans(f, d);
 }
 
 void ptx_elements_by(PtxMultiplyWay way, PtxType type, const unsigned char *bytes, int n,

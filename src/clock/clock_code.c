@@ -1,9 +1,9 @@
 // The code that a scheduler has at hand: a cache of lines of 128 bytes, some ways a set, where the
-// line that was asked for longest ago gives way. With the first instruction of a line the next one
-// is asked for, so that a warp waits for the rest of its way, while another warp goes on. All
-// schedulers of the SM are sent their lines by one port.
+// line that was asked for longest ago gives way. A warp that comes to a line asks for it and for
+// the next one. It stands until its own line has come, and its scheduler goes on with another warp.
 //
-//   FFMA … FFMA of 40 KB, one warp: 8 clocks to issue a line, 18 from one line to the next
+//   FADD … FADD of 40 KB, one warp: a line is asked for 28.6 clocks before it comes; meanwhile the
+//   warp waits for the line before, and issues its 8 instructions: 18.3 clocks a line
 //   two warps, the same lines: 16 clocks to issue, and hardly any to wait
 //
 // (lab/clock/code.cu on an H200: loops of up to 31 KB take no clock for their lines, of 40 KB and

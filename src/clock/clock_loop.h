@@ -94,7 +94,7 @@ typedef struct ClockMachine {
   double code_begin_clocks;          // until the first warps have instructions, where all is cold
   double code_line_clocks;           // for each line of 128 bytes that no warp has come by
   int code_lines, code_ways;         // of them, that a scheduler keeps; of a set
-  double code_fetch_clocks;          // until one comes that it did not keep
+  double code_fetch_clocks;          // until one comes that it asks for anew
   double code_port_clocks;           // between two that are sent to the SM
   double near_clocks;                // of a load from L1
   double far_bytes, far_most_bytes;  // that L2 gives an SM in a clock while all ask; alone

@@ -88,7 +88,7 @@ enum { CALIBRATION_LAW = 5 };
 #define CALIBRATION_FAMILIES_TABLE(X)                       \
   X(FMA, "fma", 0.12, 0.49, 1.25)                           \
   X(MMA, "mma.sync", 0.08, 0.245, 0.245)                    \
-  X(WGMMA, "wgmma", 0.12, 0.28, 0.28)                       \
+  X(WGMMA, "wgmma", 0.13, 0.28, 0.28)                       \
   X(ATTENTION_FMA, "attention, fma", 1.29, 1.29, 1.29)      \
   X(ATTENTION_MMA, "attention, mma.sync", 0.23, 0.23, 0.23) \
   X(ATTENTION_WGMMA, "attention, wgmma", 0.145, 0.145, 0.145)

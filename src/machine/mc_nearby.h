@@ -7,6 +7,7 @@
 //
 //   P2R.B2 R0, PR, R13, 0xc2fc0000      bit 3 turned round: FSETP.GEU.AND P0, PT, R13, -126, PT
 #pragma once
+#include "machine/mc_like.h"
 #include "machine/mc_module.h"
 #include "machine/mc_repair.h"
 
@@ -21,7 +22,18 @@ typedef struct McNearby {
   // it, and whether it is the instruction's own operation.
   int gain;
   bool is_same_op;
+  // Other registers that it reads or writes, n 0: none; and the instruction that wrote them, or
+  // reads them next: with the first registers there code means the same. -1: none.
+  McSwap swap;
+  int or_pc;
+  // Its word where memory is right with that as well, and nothing tells which of the two is wrong;
+  // NULL.
+  const struct McNearby *as_likely;
 } McNearby;
+
+// The words of the instruction `or_pc` with which it has the other register, as bytes: few.
+McNearby *mc_nearby_counterparts(Arena *arena, const McKernel *kernel, const McNearby *word,
+                                 int *n);
 
 // Machine code as it was opened.
 typedef struct McNearbyCode {

@@ -143,6 +143,11 @@ static bool tell_word(Against *a, const McNearby *word) {
   str_printf(&a->out,
              "  right with     %s%s\n               as %s, one bit away: then memory is equal\n",
              against_machine_text(a, word->pc), against_origin_text(a, word->pc), word->text);
+  const McNearby *other = word->as_likely;
+  if (other)
+    str_printf(&a->out,
+               "  as likely      %s%s\n               as %s: nothing tells which is wrong\n",
+               against_machine_text(a, other->pc), against_origin_text(a, other->pc), other->text);
   return true;
 }
 
@@ -197,8 +202,8 @@ static bool tell_repair(Against *a, const McRepair *r) {
              against_machine_text(a, r->pc), against_origin_text(a, r->pc),
              mc_repair_text(a->arena, r));
   if (r->or_pc >= 0)
-    str_printf(&a->out, "  or a change in %s%s\n", against_machine_text(a, r->or_pc),
-               against_origin_text(a, r->or_pc));
+    str_printf(&a->out, "  %s %s%s\n", r->or_is_as_likely ? "as likely     " : "or a change in",
+               against_machine_text(a, r->or_pc), against_origin_text(a, r->or_pc));
   return true;
 }
 

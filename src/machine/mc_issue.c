@@ -148,6 +148,35 @@ static void look_at_boards(State *s, int pc) {
   if (is_far(op) && !writes) misfit(s, pc);
 }
 
+// ---- rows of registers ------------------------------------------------------------------------
+
+static bool is_row(PtxArg first, PtxArg last, int n) {
+  const bool is_r = first >= MC_FRAME_R && last < MC_FRAME_R + MC_RZ,
+             is_ur = first >= MC_FRAME_UR && last < MC_FRAME_UR + MC_URZ;
+  return n > 1 && last == first + n - 1 && (is_r || is_ur);
+}
+
+// Two or four registers begin at a multiple of as many.
+static bool is_askew(const State *s, int pc, bool writes, PtxArg first, PtxArg last, int n) {
+  if (!is_row(first, last, n)) return false;
+  const McSwap *swap = s->swap && pc == s->pc && s->swap->writes == writes ? s->swap : NULL;
+  const bool is_other = swap && swap->was == first;
+  return (is_other ? swap->is : first) % (n == 2 ? 2 : 4) != 0;
+}
+
+static void look_at_rows(State *s, int pc) {
+  const McStep *step = step_of(s, pc);
+  bool askew = false;
+  for (int i = 0; i < step->n; i++) {
+    const McOperand *o = &step->operands[i];
+    if (o->present && o->n > 1)
+      askew |= is_askew(s, pc, o->letter == 'd', o->arg[0], o->arg[o->n - 1], o->n);
+  }
+  for (int g = 0; g < step->n_gathers; g++)
+    askew |= is_askew(s, pc, false, step->gathers[g].low, step->gathers[g].high, 2);
+  if (askew) misfit(s, pc);
+}
+
 // ---- waits ------------------------------------------------------------------------------------
 
 static bool has_reason(const State *s, const Board *b, int board, const Registers *reads,
@@ -257,6 +286,7 @@ static void look_at(State *s, int pc) {
   if (!is_known) return;
   const Registers reads = read_by(s, pc), writes = written_by(s, pc);
   look_at_boards(s, pc);
+  look_at_rows(s, pc);
   wait(s, pc, &reads, &writes);
   look_at_registers(s, pc, &reads, &writes);
   carry_out(s, pc, &reads, &writes);

@@ -11,17 +11,21 @@
 
 enum { SETTING_UP = 20000 };  // lane instructions that a trial takes beside its own
 
+// Registers are the greater part of a word: they come first.
+static bool is_of_register(int bit) { return (bit >= 12 && bit < 40) || (bit >= 64 && bit < 72); }
+
 McNearby *mc_nearby(Arena *arena, const McKernel *kernel, const int *pcs, int n_pcs, int bits,
                     int *n) {
   McNearby *out = ARENA_ARRAY(arena, McNearby, n_pcs * bits + 1);
   *n = 0;
   const int n_code = (int)((kernel->text.end - kernel->text.at) / MC_BYTES);
-  for (int i = 0; i < n_pcs; i++)
-    for (int bit = 0; bit < bits && pcs[i] < n_code; bit++) {
+  for (int i = 0; i < 2 * n_pcs; i++)
+    for (int bit = 0; bit < bits && pcs[i % n_pcs] < n_code; bit++) {
+      if (is_of_register(bit) != (i < n_pcs)) continue;
       McNearby *word = &out[(*n)++];
-      word->pc = pcs[i];
+      word->pc = pcs[i % n_pcs];
       word->bit = bit;
-      memcpy(word->bytes, kernel->text.at + (size_t)pcs[i] * MC_BYTES, MC_BYTES);
+      memcpy(word->bytes, kernel->text.at + (size_t)word->pc * MC_BYTES, MC_BYTES);
       word->bytes[bit / 8] ^= (unsigned char)(1 << bit % 8);
     }
   return out;
@@ -41,10 +45,10 @@ McNearby *mc_nearby_counterparts(Arena *arena, const McKernel *kernel, const McN
   int all = 0;
   McNearby *words = mc_nearby(arena, kernel, &word->or_pc, 1, MC_NEARBY_BITS, &all);
   *n = 0;
-  for (int bit = 0; bit < all; bit++) {
+  for (int i = 0; i < all; i++) {
     const int *field = fields[swap->was >= MC_FRAME_T][!swap->writes];
     for (; *field >= 0; field++)
-      if (is_turned(swap, bit - *field)) words[(*n)++] = words[bit];
+      if (is_turned(swap, words[i].bit - *field)) words[(*n)++] = words[i];
   }
   return words;
 }
@@ -228,6 +232,17 @@ static bool is_sound(const McNearbyCode *code, const PtxModule *module, int pc, 
   return right;
 }
 
+// Registers that are read with the other sign, without one, or as their complement: few are.
+static int changes_in(const PtxInst *inst) {
+  int n = 0;
+  for (int i = 0; inst->machine && i < inst->machine->n; i++) {
+    const McOperand *o = &inst->machine->operands[i];
+    const bool is_register = o->present && o->n && strchr("srfhglu", o->letter);
+    n += is_register && (o->keep != UINT32_MAX || o->flip || o->add);
+  }
+  return n;
+}
+
 // Whether it is right; its gain is how much liker to others the instruction is with the word, and
 // what else tells for it.
 static bool try_word(Batch *b, int i, const McNearbyJudge *judge, int64_t *lanes) {
@@ -242,16 +257,18 @@ static bool try_word(Batch *b, int i, const McNearbyJudge *judge, int64_t *lanes
     *lanes += taken + SETTING_UP;
   }
   if (right) {
-    enum { OF_LOST = 2 };  // a result that has a reader again tells more than an operand
+    enum { OF_LOST = 2, OF_CHANGE = 2 };  // a result that has a reader again tells more
     word->is_same_op = is_same_op(&module->code[pc], &b->code->module->code[pc]);
     word->swap = word->is_same_op ? swap_between(&b->code->module->code[pc], &module->code[pc])
                                   : (McSwap){.n = 0};
     word->or_pc = counterpart(b->code->module, pc, &word->swap);
-    word->gain = mc_likeness(module, pc, &module->code[pc], NULL) -
-                 mc_likeness(module, pc, &b->code->module->code[pc], NULL) +
-                 OF_LOST * (b->lost - lost_of(arena, module)) +
-                 MC_ISSUE_WORTH * (b->misfits - mc_issue_misfits(module, MC_NOWHERE, NULL, NULL)) +
-                 (judge->worth ? judge->worth(judge->self, module) : 0);
+    word->looks =
+        mc_likeness(module, pc, &module->code[pc], NULL) -
+        mc_likeness(module, pc, &b->code->module->code[pc], NULL) +
+        OF_LOST * (b->lost - lost_of(arena, module)) +
+        OF_CHANGE * (changes_in(&b->code->module->code[pc]) - changes_in(&module->code[pc])) +
+        MC_ISSUE_WORTH * (b->misfits - mc_issue_misfits(module, MC_NOWHERE, NULL, NULL));
+    word->gain = word->looks + (judge->worth ? judge->worth(judge->self, module) : 0);
   }
   arena_free(arena);
   return right;
@@ -282,7 +299,12 @@ McNearby *mc_nearby_right(const McNearbyCode *code, McNearby *words, int n,
     at += read_batch(&b, &words[at], n - at);
     for (int i = 0; i < b.n && taken <= judge->lanes; i++) {
       if (is_enough(found, which)) break;
-      if (try_word(&b, i, judge, &taken) && is_likelier(b.tried[i], found)) found = b.tried[i];
+      McNearby *word = b.tried[i];
+      bool *failed = judge->failed ? &judge->failed[word->pc * MC_NEARBY_BITS + word->bit] : NULL;
+      if (failed && *failed) continue;
+      const bool right = try_word(&b, i, judge, &taken);
+      if (right && is_likelier(word, found)) found = word;
+      if (failed && judge->remembers) *failed = !right;
     }
   }
   arena_free(b.arena);

@@ -20,7 +20,7 @@ typedef struct McNearby {
   const char *text;  // NULL: it is no instruction, or not known
   // Set where it is right: how much liker to others the instruction is, with what else tells for
   // it, and whether it is the instruction's own operation.
-  int gain;
+  int gain, looks;  // looks: without what else tells
   bool is_same_op;
   // Other registers that it reads or writes, n 0: none; and the instruction that wrote them, or
   // reads them next: with the first registers there code means the same. -1: none.
@@ -60,6 +60,9 @@ typedef struct McNearbyJudge {
   void *self;
   McNearbyWhich which;
   int64_t lanes;  // lane instructions that all trials together may take
+  // MC_NEARBY_BITS for each instruction: words that are not right, which are not tried again; NULL.
+  bool *failed;
+  bool remembers;  // adds to them
 } McNearbyJudge;
 
 // The first of these words, those of an instruction behind each other, with which `leaves` is true

@@ -10,13 +10,14 @@
 # all that is asked. Columns: verdict, kernel, address, bit, what it was and is, instructions named.
 #
 #   first      the first instruction that the report names has the fault
+#   either     one of two that the report says are as likely
 #   named      another one that it names
 #   harmless   memory is what the PTX leaves: no word of it depends on the bit
 #   refused    the bytes are no instruction, or one that is not known
 #   elsewhere  other instructions are named
 #   silent     memory differs, or the run is stopped, and no instruction is named
 #
-# The last line is `located X of Y`: X first and named, Y without harmless and refused ones.
+# The last line is `located X of Y`: X first, either and named, Y without harmless and refused ones.
 set -euo pipefail
 program=$1 seed=${2:-1} most=${3:-100} table=${4:-/dev/null}
 here=tests/data/open
@@ -87,8 +88,8 @@ settle() {
 
 # Instructions that the report names, the first one first.
 named_by() {
-  sed -nE 's/^  (right with|made by|or by|or a change in) +\/\*0*([0-9a-f]+)\*\/.*/\1|\2/p' "$1" |
-    sed -e '/^right with/!s/^/2/;s/^right with/1/' | sort -s -t'|' -k1,1 | sed 's/.*|//' | tr '\n' ' '
+  sed -nE 's/^  (right with|as likely|made by|or by|or a change in) +\/\*0*([0-9a-f]+)\*\/.*/\1|\2/p' "$1" |
+    sed -e '/^right with/s/^/1/;/^as likely/s/^/2/;/^[a-z]/s/^/3/' | sort -s -t'|' -k1,1 | sed 's/.*|//' | tr '\n' ' '
 }
 
 # Addresses and bits of faults of a kernel: drawn, or those of the old table.
@@ -113,7 +114,7 @@ plant_all() {
   while read -r at bit <&3; do plant "$1" "${at#0x}" "$bit"; done 3<"$work/faults"
 }
 
-declare -A counts=([first]=0 [named]=0 [harmless]=0 [refused]=0 [elsewhere]=0 [silent]=0)
+declare -A counts=([first]=0 [either]=0 [named]=0 [harmless]=0 [refused]=0 [elsewhere]=0 [silent]=0)
 plant() {
   local at=$2 was bit=$3 verdict=elsewhere status=0 names byte is
   was=$(sed -n "s/^$at //p" "$work/code")
@@ -130,6 +131,9 @@ plant() {
     *" $(printf %x $((16#$at))) "*) verdict=named ;;
     ' ') verdict=silent ;;
   esac
+  if grep -q '^  as likely ' "$work/out"; then
+    case " $(cut -d' ' -f1,2 <<<"$names") " in *" $(printf %x $((16#$at))) "*) verdict=either ;; esac
+  fi
   [ "$status" = 0 ] && verdict=harmless
   [ "$status" -gt 1 ] && verdict=refused
   # Where the instruction itself is not known, or goes where there is none, the run ends there.
@@ -153,8 +157,8 @@ for i in "${!kernels[@]}"; do
   draw_faults "${kernels[i]}" "$share" >"$work/faults"
   plant_all "${kernels[i]}"
 done
-for verdict in first named elsewhere silent harmless refused; do
+for verdict in first either named elsewhere silent harmless refused; do
   echo "faults: $verdict ${counts[$verdict]}"
 done
-located=$((counts[first] + counts[named]))
+located=$((counts[first] + counts[either] + counts[named]))
 echo "located $located of $((located + counts[elsewhere] + counts[silent]))"

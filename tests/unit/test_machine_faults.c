@@ -22,6 +22,8 @@
 #include "kernels/toolchain/machine/sass.h"
 #include "machine/back/mc_back.h"
 #include "machine/mc_cubin.h"
+#include "machine/mc_handed.h"
+#include "machine/mc_issue.h"
 #include "machine/mc_repair.h"
 #include "machine_case.h"
 #include "open_case.h"
@@ -274,7 +276,7 @@ static Verdict judge(Arena *a, Fault *f, int64_t lanes, McFault *found, McRepair
   return way.found && (way.pc == f->pc || way.or_pc == f->pc) ? BESIDE : ELSEWHERE;
 }
 
-static void settle_kernel(Kernel *k, int index) {
+static void list_kernel(Kernel *k, int index) {
   const char *id = open_case_id(index);
   size_t length = 0;
   *k = (Kernel){.index = index};
@@ -284,6 +286,10 @@ static void settle_kernel(Kernel *k, int index) {
   for (int i = 0; i < sass->n_lines; i++)
     if (sass->lines[i].opcode)
       k->listing[k->n++] = (McListing){sass->lines[i].address, sass->lines[i].text};
+}
+
+static void settle_kernel(Kernel *k, int index) {
+  list_kernel(k, index);
   McCubin cubin;
   ck_assert(mc_cubin_read(arena, k->cubin, k->bytes, &cubin));
   const LineTable table =
@@ -444,7 +450,7 @@ static void name_first(int which, Str *told) {
   McRepair repair;
   const Verdict v = judge(arena, &f, TRIAL_LANES_SAMPLED, &found, &repair);
   const char *text = fault_text(arena, &k, &f, &found, &repair, v);
-  ck_assert_msg(v == LOCATED, "%s", text);
+  ck_assert_msg(v == LOCATED, "%s%s", text, way_text(arena, &found, &repair));
   str_add(told, text);
   str_add(told, way_text(arena, &found, &repair));
   str_add(told, "     slice");
@@ -536,7 +542,65 @@ static const struct {
     // Other changes make memory right, too, and leave the value that the PTX does not have.
     {"k05", "grid=4x4,block=256 --arg mem:262144 --arg mem:262144 --arg mem:262144 --arg 256",
      0x200, 36, "UMOV UR4, 0x410", "as UMOV UR4, 0x400, one bit away: then memory is equal"},
+    // An asynchronous copy to another place, which other lanes' matrices are read from.
+    {"k11",
+     "grid=2x3,block=128 --arg mem:98304 --arg mem:65536 --arg mem:393216 --arg 384 --arg 256 "
+     "--arg 128",
+     0x1170, 48, "LDGSTS.E.BYPASS.128 [R55+0x10]",
+     "as LDGSTS.E.BYPASS.128 [R55], desc[UR12][R46.64+0x40], one bit away: then memory is equal"},
+    // A loop goes on, and an access in it finds no memory.
+    {"k15", "grid=20,block=192 --arg mem:120004 --arg mem:1032:zero --arg 30001", 0x9c0, 39,
+     "VIADD R7, R7, 0xffffff7f", "as VIADD R7, R7, 0xffffffff, one bit away: then memory is equal"},
+    // The one that reads it could have R15, too: all others of its kind write over what they read.
+    {"k15", "grid=20,block=192 --arg mem:120004 --arg mem:1032:zero --arg 30001", 0x710, 18,
+     "LOP3.LUT R15, R10", "as LOP3.LUT R11, R10, 0x3fc, RZ, 0xc0, !PT, one bit away"},
+    // A pair that begins at an odd register; the one that reads it would, too.
+    {"k07", "grid=24,block=512 --arg mem:400012 --arg mem:96 --arg mem:96 --arg 100003", 0x3f0, 16,
+     "@!P0 LDC.64 R7", "as @!P0 LDC.64 R6, c[0x0][0x218], one bit away: then memory is equal"},
+    // Another sign, turned back where it is read: two in place of none.
+    {"k15", "grid=20,block=192 --arg mem:120004 --arg mem:1032:zero --arg 30001", 0x980, 75,
+     "IMAD.MOV.U32 R12, RZ, RZ, -R4", "as IMAD.MOV.U32 R12, RZ, RZ, R4, one bit away"},
 };
+
+// Of one that writes and one that reads nothing tells which has the wrong register: both are named.
+START_TEST(test_two_are_as_likely) {
+  enum { WRITER = 0x3f0, READER = 0x450 };
+  Kernel k;
+  list_kernel(&k, 0);
+  k.listing[WRITER / 16].text = "@!P4 LDS R20, [R8+0x40]";  // was R21
+  const PtxModule *module = read_module(arena, &k, k.listing);
+  const McHanded handed = {WRITER / 16, READER / 16, 21, 20, 1};
+  const int odds = mc_handed_in(module, &handed);
+  ck_assert_msg(abs(odds) <= MC_EVEN, "%d", odds);
+}
+END_TEST
+
+// No control word of a compiler's waits for nothing, or comes too early; one does where a register
+// is wrong.
+START_TEST(test_control_words_fit) {
+  for (int index = 0; index < KERNELS; index++) {
+    Kernel k;
+    list_kernel(&k, index);
+    const PtxModule *module = read_module(arena, &k, k.listing);
+    ck_assert_int_eq(mc_issue_misfits(module, -1, NULL, NULL), 0);
+  }
+  static const struct {
+    int index, at;
+    McSwap swap;
+  } wrong[] = {
+      {3, 0x270, {false, 7, 39, 1}},  // @!P1 FADD R10, R10, R7 waits for LDS R7
+      {3, 0x3f0, {true, 6, 7, 2}},    // @!P0 LDC.64 R6
+  };
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    Kernel k;
+    list_kernel(&k, wrong[i].index);
+    const PtxModule *module = read_module(arena, &k, k.listing);
+    bool *concerns = ARENA_ARRAY(arena, bool, module->n_code + 1);
+    const int pc = wrong[i].at / 16, n = mc_issue_misfits(module, pc, &wrong[i].swap, concerns);
+    ck_assert_msg(n > 0 && concerns[pc], "0x%x: %d", wrong[i].at, n);
+  }
+}
+END_TEST
 
 START_TEST(test_a_bit_is_named_first) {
   if (!cli_has_program() || !sass_find_tool(arena)) return;
@@ -567,6 +631,8 @@ Suite *suite_machine_faults(void) {
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_test(tcase, test_planted_faults_are_located);
   tcase_add_test(tcase, test_a_kind_of_fault_is_named_first);
+  tcase_add_test(tcase, test_two_are_as_likely);
+  tcase_add_test(tcase, test_control_words_fit);
   tcase_add_test(tcase, test_a_word_in_place_is_the_code_with_it);
   stress_add_turns(tcase, test_a_bit_is_named_first, (int)(sizeof bits / sizeof *bits), 6);
   tcase_add_test(tcase, test_a_published_miscompile_is_found_from_its_ptx);

@@ -160,7 +160,13 @@ static void back_from_guard(Way *w, int pc, int before, int hop) {
     back_from_event(w, writer, false, hop);
     return;
   }
-  put(w, pc, dead != NOBODY ? dead : writer == NOBODY ? NOBODY : w->t.events[writer].pc, NOBODY);
+  // A result of the guard's own predicate is lost to who wrote it since.
+  const bool is_taken = dead != NOBODY && writer != NOBODY && w->t.events[writer].pc != dead &&
+                        mc_writes_register(w->t.code[dead].machine, MC_FRAME_T + i->guard);
+  const int or_pc = dead != NOBODY && !is_taken ? dead
+                    : writer == NOBODY          ? NOBODY
+                                                : w->t.events[writer].pc;
+  put(w, pc, or_pc, NOBODY);
   if (writer != NOBODY) put_made_by(w, writer);
 }
 
@@ -289,6 +295,14 @@ static int wrong_source(const Way *w, const McEvent *e, int from, int to) {
   return first;
 }
 
+// Whether all that it was made of is right, and no source only passed by.
+static bool is_made_of_right(const Way *w, int at) {
+  const McEvent *e = &w->t.events[at];
+  for (int n = 0; n < e->n; n++)
+    if (e->from[n] >= 0 && w->t.events[e->from[n]].presumed) return false;
+  return !has_wrong_source(w, at);
+}
+
 typedef struct Step {
   int at, reader;
   bool by_place, done;  // done: the way went on elsewhere
@@ -344,12 +358,14 @@ static Step back_past_steps(Way *w, int at, bool by_place, int hop) {
   for (int i = 0; i < WAYS; i++) {
     const Step s = back_to_right(w, at, by_place, hop);
     McEvent *e = &w->t.events[s.at];
-    if (s.done || (!mc_is_untold(w, e) && !has_wrong_source(w, s.at))) return s;
+    w->back->out.is_step = false;
+    if (s.done || (!mc_is_untold(w, e) && is_made_of_right(w, s.at))) return s;
     if (first.at == NOBODY) first = s;
     e->presumed = true;
     if (s.at == at) break;
   }
   w->back->out.steps = steps;
+  w->back->out.is_step = true;
   for (int i = 0; i < w->t.n; i++) w->t.events[i].presumed = false;
   return back_to_right(w, at, by_place, hop);
 }

@@ -300,7 +300,8 @@ typedef struct McAlike {
   bool is_access;
 } McAlike;
 
-enum { ITS_DATA = -1 };  // as many as the event reads
+// As many as the event reads; any of them, of which some are numbers.
+enum { ITS_DATA = -1, ITS_ANY = -2 };
 
 static const McAlike *alike_of(const char *name) {
   static const McAlike rows[] = {{"FFMA", " fma mad ", 3, false},
@@ -312,6 +313,7 @@ static const McAlike *alike_of(const char *name) {
                                  {"HFMA2", " fma add sub mul ", 0, false},
                                  {"DFMA", " fma mad ", 0, false},
                                  {"HADD2", " cvt add sub ", 0, false},
+                                 {"SHFL", " shfl ", ITS_ANY, true},
                                  {"STS", " st ", ITS_DATA, true},
                                  {"STG", " st ", ITS_DATA, true},
                                  {"ST", " st ", ITS_DATA, true},
@@ -450,7 +452,8 @@ McReading mc_reading(const McKnown *k, const McEvent *e, const McEvent *from, in
   const McResult *result = e->stands ? same_time(k, e) : NULL;
   const McAlike *row = alike_of(e->name);
   const int sources = row && row->sources == ITS_DATA ? e->n_data : row ? row->sources : 0;
-  if (!result || !sources || result->n_read != sources) return MC_READS_UNKNOWN;
+  if (!result || !sources || (sources != ITS_ANY && result->n_read != sources))
+    return MC_READS_UNKNOWN;
   // x + x in place of x + y: the value is another source's where a shuffle did nothing.
   const uint32_t value = from->pieces[piece].value;
   int here = 0, in_ptx = 0;

@@ -209,6 +209,8 @@ int mc_left_out(const McWay *w, const McEvent *e, int n) {
     bool ran = false;
     for (int k = 0; k < w->t.n && !ran; k++) ran = w->t.events[k].pc == pc;
     const McResult *result;  // a line without one, such as a routine's, tells of nobody
+    // A branch between two ways to make the value of one line, such as a division's, is no fault.
+    if (from >= 0 && pc < w->t.n_code && w->t.line[pc] == w->t.line[from]) continue;
     if (!ran && pc < w->t.n_code && mc_times_at(&w->known, w->t.line[pc], 0, &result)) return pc;
   }
   return MC_NOBODY;

@@ -22,6 +22,7 @@ typedef struct Beside {
   Sides elsewhere;  // another block of the launch, as soon as it is needed
   Side there;       // its PTX; without a machine: it is not run
   bool is_there_known;
+  bool *failed;        // words that are not right
   OpenListings known;  // of all trials: their words are the same ones again and again
 } Beside;
 
@@ -133,7 +134,13 @@ static const McNearby *nearby(Against *a, Beside *beside, const int *hints, int 
                              .hints = hints,
                              .n_hints = n_hints,
                              .bits = bits,
-                             .judge = {leaves, worth, beside, which, lanes},
+                             .judge = {.leaves = leaves,
+                                       .worth = worth,
+                                       .self = beside,
+                                       .which = which,
+                                       .lanes = lanes,
+                                       .failed = beside->failed,
+                                       .remembers = !beside->symptom.n},
                              .known = &beside->known};
   return against_nearby(a->arena, &given);
 }
@@ -219,6 +226,14 @@ static bool is_early(const McSymptom *symptom, const Side *ptx) {
   return symptom->when < ptx_machine_lane_instructions(ptx->machine) / PART;
 }
 
+// A word that makes code less like a compiler's may make memory right by chance: by going another
+// way, or where results are rounded.
+//
+//   @!P0 BRA `(.L_x_17)      as @!P0 YIELD: a division in its slow way is right, too
+static bool is_likely(const McNearby *word) {
+  return word->looks > 0 || (word->is_same_op && word->looks == 0);
+}
+
 // The first instruction with a wrong value is nearly always the one; what else makes memory right
 // may do so by chance.
 void against_prove(Against *a, const McFault *fault, const Side *ptx, const SideWord *word,
@@ -231,12 +246,15 @@ void against_prove(Against *a, const McFault *fault, const Side *ptx, const Side
                    .fault = fault,
                    .line = line,
                    .known = open_listings(a->arena)};
+  beside.failed =
+      ARENA_ARRAY(a->arena, bool, a->sides.module[SIDE_MACHINE]->n_code *MC_NEARBY_BITS + 1);
   if (prove_never(a, &beside)) return;
   int hints[MC_HINTS_MAX];
   const int n_hints = mc_back_hints(fault, hints);
   int first[MC_FIRST_HINTS];
   const int n_first = mc_first_hints(fault, line, a->sides.module[SIDE_MACHINE]->n_code - 1, first);
-  if (prove_words(a, &beside, first, n_first, MC_NEARBY_LIKELIEST)) return;
+  const McNearby *likely = nearby(a, &beside, first, n_first, MC_NEARBY_BITS, MC_NEARBY_LIKELIEST);
+  if (likely && is_likely(likely) && tell_word(a, likely)) return;
   int unwritten[MC_UNWRITTEN_MAX];
   const int n_unwritten =
       mc_unwritten_hints(a->arena, a->sides.module[SIDE_MACHINE], unwritten, MC_UNWRITTEN_MAX);
@@ -249,6 +267,7 @@ void against_prove(Against *a, const McFault *fault, const Side *ptx, const Side
   int all[MC_SLICE_MAX + MC_HINTS_MAX];
   const int n_all = mc_all_hints(fault, all);
   const McNearby *near = nearby(a, &beside, all, n_all, MC_NEARBY_BITS, MC_NEARBY_GAINS);
+  if (!near || (likely && likely->gain > near->gain)) near = likely;
   if (one_bit.found && (!near || near->gain < one_bit.gain) && tell_repair(a, &one_bit)) return;
   if (tell_word(a, near)) return;
   // The way back may have gone by a value that is right.

@@ -22,8 +22,6 @@
 #include "kernels/toolchain/machine/sass.h"
 #include "machine/back/mc_back.h"
 #include "machine/mc_cubin.h"
-#include "machine/mc_handed.h"
-#include "machine/mc_issue.h"
 #include "machine/mc_repair.h"
 #include "machine_case.h"
 #include "open_case.h"
@@ -276,7 +274,7 @@ static Verdict judge(Arena *a, Fault *f, int64_t lanes, McFault *found, McRepair
   return way.found && (way.pc == f->pc || way.or_pc == f->pc) ? BESIDE : ELSEWHERE;
 }
 
-static void list_kernel(Kernel *k, int index) {
+static void settle_kernel(Kernel *k, int index) {
   const char *id = open_case_id(index);
   size_t length = 0;
   *k = (Kernel){.index = index};
@@ -286,10 +284,6 @@ static void list_kernel(Kernel *k, int index) {
   for (int i = 0; i < sass->n_lines; i++)
     if (sass->lines[i].opcode)
       k->listing[k->n++] = (McListing){sass->lines[i].address, sass->lines[i].text};
-}
-
-static void settle_kernel(Kernel *k, int index) {
-  list_kernel(k, index);
   McCubin cubin;
   ck_assert(mc_cubin_read(arena, k->cubin, k->bytes, &cubin));
   const LineTable table =
@@ -562,46 +556,6 @@ static const struct {
      "IMAD.MOV.U32 R12, RZ, RZ, -R4", "as IMAD.MOV.U32 R12, RZ, RZ, R4, one bit away"},
 };
 
-// Of one that writes and one that reads nothing tells which has the wrong register: both are named.
-START_TEST(test_two_are_as_likely) {
-  enum { WRITER = 0x3f0, READER = 0x450 };
-  Kernel k;
-  list_kernel(&k, 0);
-  k.listing[WRITER / 16].text = "@!P4 LDS R20, [R8+0x40]";  // was R21
-  const PtxModule *module = read_module(arena, &k, k.listing);
-  const McHanded handed = {WRITER / 16, READER / 16, 21, 20, 1};
-  const int odds = mc_handed_in(module, &handed);
-  ck_assert_msg(abs(odds) <= MC_EVEN, "%d", odds);
-}
-END_TEST
-
-// No control word of a compiler's waits for nothing, or comes too early; one does where a register
-// is wrong.
-START_TEST(test_control_words_fit) {
-  for (int index = 0; index < KERNELS; index++) {
-    Kernel k;
-    list_kernel(&k, index);
-    const PtxModule *module = read_module(arena, &k, k.listing);
-    ck_assert_int_eq(mc_issue_misfits(module, -1, NULL, NULL), 0);
-  }
-  static const struct {
-    int index, at;
-    McSwap swap;
-  } wrong[] = {
-      {3, 0x270, {false, 7, 39, 1}},  // @!P1 FADD R10, R10, R7 waits for LDS R7
-      {3, 0x3f0, {true, 6, 7, 2}},    // @!P0 LDC.64 R6
-  };
-  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-    Kernel k;
-    list_kernel(&k, wrong[i].index);
-    const PtxModule *module = read_module(arena, &k, k.listing);
-    bool *concerns = ARENA_ARRAY(arena, bool, module->n_code + 1);
-    const int pc = wrong[i].at / 16, n = mc_issue_misfits(module, pc, &wrong[i].swap, concerns);
-    ck_assert_msg(n > 0 && concerns[pc], "0x%x: %d", wrong[i].at, n);
-  }
-}
-END_TEST
-
 START_TEST(test_a_bit_is_named_first) {
   if (!cli_has_program() || !sass_find_tool(arena)) return;
   size_t n = 0;
@@ -631,8 +585,6 @@ Suite *suite_machine_faults(void) {
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_test(tcase, test_planted_faults_are_located);
   tcase_add_test(tcase, test_a_kind_of_fault_is_named_first);
-  tcase_add_test(tcase, test_two_are_as_likely);
-  tcase_add_test(tcase, test_control_words_fit);
   tcase_add_test(tcase, test_a_word_in_place_is_the_code_with_it);
   stress_add_turns(tcase, test_a_bit_is_named_first, (int)(sizeof bits / sizeof *bits), 6);
   tcase_add_test(tcase, test_a_published_miscompile_is_found_from_its_ptx);

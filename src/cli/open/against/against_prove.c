@@ -11,6 +11,7 @@
 
 #include "base/str.h"
 #include "cli/open/open_cubin.h"
+#include "machine/mc_issue.h"
 
 typedef struct Beside {
   const Against *against;
@@ -226,6 +227,23 @@ static bool is_early(const McSymptom *symptom, const Side *ptx) {
   return symptom->when < ptx_machine_lane_instructions(ptx->machine) / PART;
 }
 
+enum { CONCERNED = 4 };
+
+// Instructions that control words do not fit, where they are few, then those of the way back.
+static int first_hints(const Against *a, const McFault *fault, const int *line,
+                       int out[CONCERNED + MC_FIRST_HINTS]) {
+  const PtxModule *module = a->sides.module[SIDE_MACHINE];
+  bool *concerns = ARENA_ARRAY(a->arena, bool, module->n_code + 1);
+  int n = 0, n_concerned = 0, named[MC_FIRST_HINTS];
+  mc_issue_misfits(module, -1, NULL, concerns);
+  for (int pc = 0; pc < module->n_code; pc++) n_concerned += concerns[pc];
+  for (int pc = 0; pc < module->n_code && n_concerned <= CONCERNED; pc++)
+    if (concerns[pc]) mc_add_once(out, &n, pc);
+  const int n_named = mc_first_hints(fault, line, module->n_code - 1, named);
+  for (int i = 0; i < n_named; i++) mc_add_once(out, &n, named[i]);
+  return n;
+}
+
 // A word that makes code less like a compiler's may make memory right by chance: by going another
 // way, or where results are rounded.
 //
@@ -251,8 +269,8 @@ void against_prove(Against *a, const McFault *fault, const Side *ptx, const Side
   if (prove_never(a, &beside)) return;
   int hints[MC_HINTS_MAX];
   const int n_hints = mc_back_hints(fault, hints);
-  int first[MC_FIRST_HINTS];
-  const int n_first = mc_first_hints(fault, line, a->sides.module[SIDE_MACHINE]->n_code - 1, first);
+  int first[CONCERNED + MC_FIRST_HINTS];
+  const int n_first = first_hints(a, fault, line, first);
   const McNearby *likely = nearby(a, &beside, first, n_first, MC_NEARBY_BITS, MC_NEARBY_LIKELIEST);
   if (likely && is_likely(likely) && tell_word(a, likely)) return;
   int unwritten[MC_UNWRITTEN_MAX];

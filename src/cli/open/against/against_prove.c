@@ -227,11 +227,12 @@ static bool is_early(const McSymptom *symptom, const Side *ptx) {
   return symptom->when < ptx_machine_lane_instructions(ptx->machine) / PART;
 }
 
-enum { CONCERNED = 4 };
+enum { CONCERNED = 4, ALL_FIRST_HINTS = CONCERNED + MC_UNWRITTEN_MAX + MC_FIRST_HINTS };
 
-// Instructions that control words do not fit, where they are few, then those of the way back.
+// Instructions that control words do not fit, where they are few, those that read what nobody
+// writes, then those of the way back.
 static int first_hints(const Against *a, const McFault *fault, const int *line,
-                       int out[CONCERNED + MC_FIRST_HINTS]) {
+                       int out[ALL_FIRST_HINTS]) {
   const PtxModule *module = a->sides.module[SIDE_MACHINE];
   bool *concerns = ARENA_ARRAY(a->arena, bool, module->n_code + 1);
   int n = 0, n_concerned = 0, named[MC_FIRST_HINTS];
@@ -239,6 +240,9 @@ static int first_hints(const Against *a, const McFault *fault, const int *line,
   for (int pc = 0; pc < module->n_code; pc++) n_concerned += concerns[pc];
   for (int pc = 0; pc < module->n_code && n_concerned <= CONCERNED; pc++)
     if (concerns[pc]) mc_add_once(out, &n, pc);
+  int unwritten[MC_UNWRITTEN_MAX];
+  const int n_unwritten = mc_unwritten_hints(a->arena, module, unwritten, MC_UNWRITTEN_MAX);
+  for (int i = 0; i < n_unwritten; i++) mc_add_once(out, &n, unwritten[i]);
   const int n_named = mc_first_hints(fault, line, module->n_code - 1, named);
   for (int i = 0; i < n_named; i++) mc_add_once(out, &n, named[i]);
   return n;
@@ -269,14 +273,10 @@ void against_prove(Against *a, const McFault *fault, const Side *ptx, const Side
   if (prove_never(a, &beside)) return;
   int hints[MC_HINTS_MAX];
   const int n_hints = mc_back_hints(fault, hints);
-  int first[CONCERNED + MC_FIRST_HINTS];
+  int first[ALL_FIRST_HINTS];
   const int n_first = first_hints(a, fault, line, first);
   const McNearby *likely = nearby(a, &beside, first, n_first, MC_NEARBY_BITS, MC_NEARBY_LIKELIEST);
   if (likely && is_likely(likely) && tell_word(a, likely)) return;
-  int unwritten[MC_UNWRITTEN_MAX];
-  const int n_unwritten =
-      mc_unwritten_hints(a->arena, a->sides.module[SIDE_MACHINE], unwritten, MC_UNWRITTEN_MAX);
-  if (prove_words(a, &beside, unwritten, n_unwritten, MC_NEARBY_FIRST)) return;
   // A register in one bit is right by chance more often where it makes code less regular.
   const McRepair one_bit = repair(a, &beside, hints, n_hints, MC_REPAIR_ONE_BIT);
   if (one_bit.found && one_bit.gain > CLEAR && tell_repair(a, &one_bit)) return;

@@ -291,7 +291,7 @@ void against_prove(Against *a, const McFault *fault, const Side *ptx, const Side
   // The way back may have gone by a value that is right.
   const bool had_symptom = beside.symptom.n > 0;
   beside.symptom.n = 0;
-  if (had_symptom && prove_words(a, &beside, hints, n_hints, MC_NEARBY_FIRST)) return;
+  if (had_symptom && prove_words(a, &beside, all, n_all, MC_NEARBY_GAINS)) return;
   if (prove_repair(a, &beside, hints, n_hints, MC_REPAIR_NAMED)) return;
   if (prove_opcode(a, &beside, n_hints ? hints[0] : 0)) return;
   prove_repair(a, &beside, hints, n_hints, MC_REPAIR_SWEEP);

@@ -7,11 +7,12 @@
 #pragma once
 #include "ptx/module/ptx_module.h"
 
-// Another register that an instruction reads or writes, as a place of the frame, a predicate behind
-// MC_FRAME_T.
+// Other registers that an instruction reads or writes, the first one as a place of the frame, a
+// predicate behind MC_FRAME_T.
 typedef struct McSwap {
   bool writes;
   PtxArg was, is;
+  int n;
 } McSwap;
 
 // Operands that an instruction, with the swap if there is one, has in common with the likest of the

@@ -4,26 +4,53 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "machine/back/mc_follow.h"
 #include "machine/mc_boards.h"
-#include "machine/mc_like.h"
+#include "machine/mc_issue.h"
 #include "machine/mc_run.h"
 
 enum { SETTING_UP = 20000 };  // lane instructions that a trial takes beside its own
+
+// Registers are the greater part of a word: they come first.
+static bool is_of_register(int bit) { return (bit >= 12 && bit < 40) || (bit >= 64 && bit < 72); }
 
 McNearby *mc_nearby(Arena *arena, const McKernel *kernel, const int *pcs, int n_pcs, int bits,
                     int *n) {
   McNearby *out = ARENA_ARRAY(arena, McNearby, n_pcs * bits + 1);
   *n = 0;
   const int n_code = (int)((kernel->text.end - kernel->text.at) / MC_BYTES);
-  for (int i = 0; i < n_pcs; i++)
-    for (int bit = 0; bit < bits && pcs[i] < n_code; bit++) {
+  for (int i = 0; i < 2 * n_pcs; i++)
+    for (int bit = 0; bit < bits && pcs[i % n_pcs] < n_code; bit++) {
+      if (is_of_register(bit) != (i < n_pcs)) continue;
       McNearby *word = &out[(*n)++];
-      word->pc = pcs[i];
+      word->pc = pcs[i % n_pcs];
       word->bit = bit;
-      memcpy(word->bytes, kernel->text.at + (size_t)pcs[i] * MC_BYTES, MC_BYTES);
+      memcpy(word->bytes, kernel->text.at + (size_t)word->pc * MC_BYTES, MC_BYTES);
       word->bytes[bit / 8] ^= (unsigned char)(1 << bit % 8);
     }
   return out;
+}
+
+static bool is_turned(const McSwap *swap, int bit) {
+  enum { BITS = 8 };  // of a register's number
+  return bit >= 0 && bit < BITS && 1 << bit == (swap->was ^ swap->is);
+}
+
+// Where words have registers and predicates that are written, and read (sass/sass_code.h).
+McNearby *mc_nearby_counterparts(Arena *arena, const McKernel *kernel, const McNearby *word,
+                                 int *n) {
+  static const int fields[2][2][5] = {{{24, 32, 64, -1}, {16, -1}},
+                                      {{12, 68, 77, 87, -1}, {81, 84, -1}}};
+  const McSwap *swap = &word->swap;
+  int all = 0;
+  McNearby *words = mc_nearby(arena, kernel, &word->or_pc, 1, MC_NEARBY_BITS, &all);
+  *n = 0;
+  for (int i = 0; i < all; i++) {
+    const int *field = fields[swap->was >= MC_FRAME_T][!swap->writes];
+    for (; *field >= 0; field++)
+      if (is_turned(swap, words[i].bit - *field)) words[(*n)++] = words[i];
+  }
+  return words;
 }
 
 // A register that is kept for the next instruction is the same one.
@@ -93,11 +120,50 @@ static bool reads_astray(const PtxModule *module, const PtxModule *was, int pc) 
   return false;
 }
 
+// Registers behind each other that one list has and another one has not: how many; *first.
+static int only_in(const PtxArg *a, int n, const PtxArg *b, int n_b, PtxArg *first) {
+  PtxArg low = MC_FOLLOWED, high = MC_NOWHERE;
+  int found = 0;
+  for (int i = 0; i < n; i++) {
+    if (is_in(b, n_b, a[i]) || is_in(a, i, a[i])) continue;
+    if (a[i] < low) low = a[i];
+    if (a[i] > high) high = a[i];
+    found++;
+  }
+  *first = low;
+  return found && high - low + 1 == found ? found : 0;
+}
+
+// The registers in which two instructions differ; n 0: there are none, or not as many.
+static McSwap swap_between(const PtxInst *was, const PtxInst *is) {
+  for (int writes = 0; writes < 2; writes++) {
+    PtxArg a[MC_FLOW_SOURCES], b[MC_FLOW_SOURCES];
+    const int n = writes ? mc_flow_writes(was, a) : mc_flow_reads(was, a),
+              n_b = writes ? mc_flow_writes(is, b) : mc_flow_reads(is, b);
+    McSwap swap = {.writes = writes};
+    swap.n = only_in(a, n, b, n_b, &swap.was);
+    if (swap.n && only_in(b, n_b, a, n, &swap.is) == swap.n) return swap;
+  }
+  return (McSwap){.n = 0};
+}
+
+// The next one behind an instruction that reads a register, or in front of it that writes it.
+static int counterpart(const PtxModule *module, int pc, const McSwap *swap) {
+  PtxArg regs[MC_FLOW_SOURCES];
+  for (int at = pc + (swap->writes ? 1 : -1); swap->n && at >= 0 && at < module->n_code;
+       at += swap->writes ? 1 : -1) {
+    const PtxInst *inst = &module->code[at];
+    const int n = swap->writes ? mc_flow_reads(inst, regs) : mc_flow_writes(inst, regs);
+    if (is_in(regs, n, swap->is)) return at;
+  }
+  return MC_NOWHERE;
+}
+
 // The words of one instruction, and the code with all of them behind its end.
 typedef struct Batch {
   Arena *arena;
   const McNearbyCode *code;
-  int n, lost;
+  int n, lost, misfits;
   McInPlace words[MC_NEARBY_BITS];
   McNearby *tried[MC_NEARBY_BITS];
   PtxModule *module;  // NULL: one of them cannot be read, or the instruction branches
@@ -166,6 +232,17 @@ static bool is_sound(const McNearbyCode *code, const PtxModule *module, int pc, 
   return right;
 }
 
+// Registers that are read with the other sign, without one, or as their complement: few are.
+static int changes_in(const PtxInst *inst) {
+  int n = 0;
+  for (int i = 0; inst->machine && i < inst->machine->n; i++) {
+    const McOperand *o = &inst->machine->operands[i];
+    const bool is_register = o->present && o->n && strchr("srfhglu", o->letter);
+    n += is_register && (o->keep != UINT32_MAX || o->flip || o->add);
+  }
+  return n;
+}
+
 // Whether it is right; its gain is how much liker to others the instruction is with the word, and
 // what else tells for it.
 static bool try_word(Batch *b, int i, const McNearbyJudge *judge, int64_t *lanes) {
@@ -180,12 +257,18 @@ static bool try_word(Batch *b, int i, const McNearbyJudge *judge, int64_t *lanes
     *lanes += taken + SETTING_UP;
   }
   if (right) {
-    enum { OF_LOST = 2 };  // a result that has a reader again tells more than an operand
+    enum { OF_LOST = 2, OF_CHANGE = 2 };  // a result that has a reader again tells more
     word->is_same_op = is_same_op(&module->code[pc], &b->code->module->code[pc]);
-    word->gain = mc_likeness(module, pc, &module->code[pc], NULL) -
-                 mc_likeness(module, pc, &b->code->module->code[pc], NULL) +
-                 OF_LOST * (b->lost - lost_of(arena, module)) +
-                 (judge->worth ? judge->worth(judge->self, module) : 0);
+    word->swap = word->is_same_op ? swap_between(&b->code->module->code[pc], &module->code[pc])
+                                  : (McSwap){.n = 0};
+    word->or_pc = counterpart(b->code->module, pc, &word->swap);
+    word->looks =
+        mc_likeness(module, pc, &module->code[pc], NULL) -
+        mc_likeness(module, pc, &b->code->module->code[pc], NULL) +
+        OF_LOST * (b->lost - lost_of(arena, module)) +
+        OF_CHANGE * (changes_in(&b->code->module->code[pc]) - changes_in(&module->code[pc])) +
+        MC_ISSUE_WORTH * (b->misfits - mc_issue_misfits(module, MC_NOWHERE, NULL, NULL));
+    word->gain = word->looks + (judge->worth ? judge->worth(judge->self, module) : 0);
   }
   arena_free(arena);
   return right;
@@ -209,13 +292,19 @@ McNearby *mc_nearby_right(const McNearbyCode *code, McNearby *words, int n,
   int64_t taken = 0;
   Batch b = {.arena = arena_new("words"), .code = code};
   b.lost = lost_of(b.arena, code->module);
+  b.misfits = mc_issue_misfits(code->module, MC_NOWHERE, NULL, NULL);
   for (int at = 0; at < n && !is_enough(found, which) && taken <= judge->lanes;) {
     arena_free(b.arena);
     b.arena = arena_new("words");
     at += read_batch(&b, &words[at], n - at);
     for (int i = 0; i < b.n && taken <= judge->lanes; i++) {
       if (is_enough(found, which)) break;
-      if (try_word(&b, i, judge, &taken) && is_likelier(b.tried[i], found)) found = b.tried[i];
+      McNearby *word = b.tried[i];
+      bool *failed = judge->failed ? &judge->failed[word->pc * MC_NEARBY_BITS + word->bit] : NULL;
+      if (failed && *failed) continue;
+      const bool right = try_word(&b, i, judge, &taken);
+      if (right && is_likelier(word, found)) found = word;
+      if (failed && judge->remembers) *failed = !right;
     }
   }
   arena_free(b.arena);

@@ -7,6 +7,7 @@
 //
 //   P2R.B2 R0, PR, R13, 0xc2fc0000      bit 3 turned round: FSETP.GEU.AND P0, PT, R13, -126, PT
 #pragma once
+#include "machine/mc_like.h"
 #include "machine/mc_module.h"
 #include "machine/mc_repair.h"
 
@@ -19,9 +20,20 @@ typedef struct McNearby {
   const char *text;  // NULL: it is no instruction, or not known
   // Set where it is right: how much liker to others the instruction is, with what else tells for
   // it, and whether it is the instruction's own operation.
-  int gain;
+  int gain, looks;  // looks: without what else tells
   bool is_same_op;
+  // Other registers that it reads or writes, n 0: none; and the instruction that wrote them, or
+  // reads them next: with the first registers there code means the same. -1: none.
+  McSwap swap;
+  int or_pc;
+  // Its word where memory is right with that as well, and nothing tells which of the two is wrong;
+  // NULL.
+  const struct McNearby *as_likely;
 } McNearby;
+
+// The words of the instruction `or_pc` with which it has the other register, as bytes: few.
+McNearby *mc_nearby_counterparts(Arena *arena, const McKernel *kernel, const McNearby *word,
+                                 int *n);
 
 // Machine code as it was opened.
 typedef struct McNearbyCode {
@@ -48,6 +60,9 @@ typedef struct McNearbyJudge {
   void *self;
   McNearbyWhich which;
   int64_t lanes;  // lane instructions that all trials together may take
+  // MC_NEARBY_BITS for each instruction: words that are not right, which are not tried again; NULL.
+  bool *failed;
+  bool remembers;  // adds to them
 } McNearbyJudge;
 
 // The first of these words, those of an instruction behind each other, with which `leaves` is true

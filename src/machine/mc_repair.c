@@ -1,10 +1,12 @@
 // Candidates → the module with one instruction wrapped → a run.
 #include "machine/mc_repair.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "machine/back/mc_follow.h"
-#include "machine/mc_like.h"
+#include "machine/mc_handed.h"
+#include "machine/mc_issue.h"
 
 enum {
   SETTING_UP = 20000,  // lane instructions that a trial costs beside its own
@@ -172,6 +174,7 @@ static void attempt(Search *s, int pc, bool writes, const Group *g, PtxArg is) {
   s->out.pc = pc;
   s->out.was = g->at;
   s->out.is = is;
+  s->out.n = g->n;
 }
 
 // ---- the registers of an instruction ------------------------------------------------------------
@@ -327,6 +330,7 @@ static void try_guard(Search *s, int pc, int pred, bool is_not) {
     s->out.pc = pc;
     s->out.was = MC_FRAME_T + as_it_is.guard;
     s->out.is = MC_FRAME_T + pred;
+    s->out.n = 1;
     s->out.is_not = is_not;
   }
   *inst = as_it_is;
@@ -404,41 +408,38 @@ static int counterpart(Search *s, McRepair *second) {
   return found >= 0 ? found : next_counterpart(s, &first);
 }
 
-// Instructions besides these two that read or write a register.
-static int others(const Search *s, const McRepair *a, const McRepair *b, PtxArg reg) {
-  int n = 0;
-  for (int pc = 0; pc < s->module->n_code; pc++)
-    if (pc != a->pc && pc != b->pc)
-      n += has_register(&s->module->code[pc], true, reg) ||
-           has_register(&s->module->code[pc], false, reg);
-  return n;
+static McSwap swap_of(const McRepair *r) {
+  return (McSwap){r->kind == MC_REPAIR_RESULT, r->was, r->is, r->n};
 }
 
 // How much likelier the code is with the repair than without.
 static int gain_of(const Search *s, const McRepair *r) {
-  const McSwap swap = {r->kind == MC_REPAIR_RESULT, r->was, r->is};
+  const McSwap swap = swap_of(r);
   const PtxInst *inst = &s->module->code[r->pc];
-  return mc_likeness(s->module, r->pc, inst, &swap) - mc_likeness(s->module, r->pc, inst, NULL);
+  return mc_likeness(s->module, r->pc, inst, &swap) - mc_likeness(s->module, r->pc, inst, NULL) +
+         MC_ISSUE_WORTH * (mc_issue_misfits(s->module, MC_NOWHERE, NULL, NULL) -
+                           mc_issue_misfits(s->module, r->pc, &swap, NULL));
 }
 
-// Both make memory right, the one that writes and the one that reads. The wrong one is that with a
-// register that no other instruction has, which no compiler takes for one value beside all others;
-// or that is less like others than with another register; else that which the way back names.
-static bool is_likelier(const Search *s, const McRepair *second, const McRepair *first, int named) {
-  const bool is_alone = !others(s, first, second, second->was),
-             is_first_alone = !others(s, first, second, first->was);
-  if (is_alone != is_first_alone) return is_alone;
-  const int gain = gain_of(s, second), first_gain = gain_of(s, first);
-  return gain != first_gain ? gain > first_gain : second->pc == named;
-}
-
+// Both make memory right, the one that writes and the one that reads: the wrong one is that with
+// the register in which a compiler would not hand the value on, else that which the way back names.
 static void put_likelier_first(Search *s, int named) {
   McRepair second = {.found = false};
   const McRepair first = s->out;
   s->out.or_pc = counterpart(s, &second);
-  if (!second.found || !is_likelier(s, &second, &first, named)) return;
+  if (!second.found) return;
+  const bool writes = first.kind == MC_REPAIR_RESULT;
+  const McHanded handed = {.writer = writes ? first.pc : second.pc,
+                           .reader = writes ? second.pc : first.pc,
+                           .in = first.is,
+                           .or_in = first.was,
+                           .n = first.n};
+  const int odds = mc_handed_in(s->module, &handed);
+  s->out.or_is_as_likely = abs(odds) <= MC_EVEN;
+  if (odds > 0 || (odds == 0 && second.pc != named)) return;
   second.tried = s->out.tried;
   second.or_pc = first.pc;
+  second.or_is_as_likely = s->out.or_is_as_likely;
   s->out = second;
 }
 

@@ -22,9 +22,11 @@ typedef struct McRepair {
   bool found, is_not;  // is_not: of a guard, the predicate negated
   McRepairKind kind;
   int pc, tried;
-  int gain;        // how much liker to others it makes the instruction (mc_like.h)
-  int or_pc;       // the instruction of which the same can be said: the reader, or the writer; -1
+  int gain;   // how much liker to others it makes the instruction (mc_like.h)
+  int or_pc;  // the instruction of which the same can be said: the reader, or the writer; -1
+  bool or_is_as_likely;
   PtxArg was, is;  // places of the frame; of a predicate behind MC_FRAME_T
+  int n;           // registers
 } McRepair;
 
 // Named: instructions with results that are lost, those of the hints, and all guards. The sweep

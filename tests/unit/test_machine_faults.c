@@ -444,7 +444,7 @@ static void name_first(int which, Str *told) {
   McRepair repair;
   const Verdict v = judge(arena, &f, TRIAL_LANES_SAMPLED, &found, &repair);
   const char *text = fault_text(arena, &k, &f, &found, &repair, v);
-  ck_assert_msg(v == LOCATED, "%s", text);
+  ck_assert_msg(v == LOCATED, "%s%s", text, way_text(arena, &found, &repair));
   str_add(told, text);
   str_add(told, way_text(arena, &found, &repair));
   str_add(told, "     slice");
@@ -536,6 +536,24 @@ static const struct {
     // Other changes make memory right, too, and leave the value that the PTX does not have.
     {"k05", "grid=4x4,block=256 --arg mem:262144 --arg mem:262144 --arg mem:262144 --arg 256",
      0x200, 36, "UMOV UR4, 0x410", "as UMOV UR4, 0x400, one bit away: then memory is equal"},
+    // An asynchronous copy to another place, which other lanes' matrices are read from.
+    {"k11",
+     "grid=2x3,block=128 --arg mem:98304 --arg mem:65536 --arg mem:393216 --arg 384 --arg 256 "
+     "--arg 128",
+     0x1170, 48, "LDGSTS.E.BYPASS.128 [R55+0x10]",
+     "as LDGSTS.E.BYPASS.128 [R55], desc[UR12][R46.64+0x40], one bit away: then memory is equal"},
+    // A loop goes on, and an access in it finds no memory.
+    {"k15", "grid=20,block=192 --arg mem:120004 --arg mem:1032:zero --arg 30001", 0x9c0, 39,
+     "VIADD R7, R7, 0xffffff7f", "as VIADD R7, R7, 0xffffffff, one bit away: then memory is equal"},
+    // The one that reads it could have R15, too: all others of its kind write over what they read.
+    {"k15", "grid=20,block=192 --arg mem:120004 --arg mem:1032:zero --arg 30001", 0x710, 18,
+     "LOP3.LUT R15, R10", "as LOP3.LUT R11, R10, 0x3fc, RZ, 0xc0, !PT, one bit away"},
+    // A pair that begins at an odd register; the one that reads it would, too.
+    {"k07", "grid=24,block=512 --arg mem:400012 --arg mem:96 --arg mem:96 --arg 100003", 0x3f0, 16,
+     "@!P0 LDC.64 R7", "as @!P0 LDC.64 R6, c[0x0][0x218], one bit away: then memory is equal"},
+    // Another sign, turned back where it is read: two in place of none.
+    {"k15", "grid=20,block=192 --arg mem:120004 --arg mem:1032:zero --arg 30001", 0x980, 75,
+     "IMAD.MOV.U32 R12, RZ, RZ, -R4", "as IMAD.MOV.U32 R12, RZ, RZ, R4, one bit away"},
 };
 
 START_TEST(test_a_bit_is_named_first) {

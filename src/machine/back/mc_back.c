@@ -160,7 +160,13 @@ static void back_from_guard(Way *w, int pc, int before, int hop) {
     back_from_event(w, writer, false, hop);
     return;
   }
-  put(w, pc, dead != NOBODY ? dead : writer == NOBODY ? NOBODY : w->t.events[writer].pc, NOBODY);
+  // A result of the guard's own predicate is lost to who wrote it since.
+  const bool is_taken = dead != NOBODY && writer != NOBODY && w->t.events[writer].pc != dead &&
+                        mc_writes_register(w->t.code[dead].machine, MC_FRAME_T + i->guard);
+  const int or_pc = dead != NOBODY && !is_taken ? dead
+                    : writer == NOBODY          ? NOBODY
+                                                : w->t.events[writer].pc;
+  put(w, pc, or_pc, NOBODY);
   if (writer != NOBODY) put_made_by(w, writer);
 }
 
@@ -188,30 +194,31 @@ static bool is_misplaced(Back *b, const McWriter *writer) {
 }
 
 // The thread that stores, in the PTX, what this event loads.
-static McWriter ptx_writer(const Way *w, const McEvent *e) {
+static McWriter ptx_writer(const Way *w, const McEvent *e, uint64_t place) {
   const McResult *result = NULL;
   McWriter out = {.pc = NOBODY};
   if (!e->line || mc_times_at(&w->known, e->line, e->nth, &result) != e->times || !result)
     return out;
   out = mc_writer_of(w->back->again, w->back->self, false, PTX_SPACE_SHARED,
-                     e->address - MC_RESERVED_SHARED, result->when);
+                     place - MC_RESERVED_SHARED, result->when);
   return out;
 }
 
-static bool is_stored_by(const McEvent *f, const McEvent *e, int line) {
+static bool is_stored_by(const McEvent *f, const McEvent *e, uint64_t place, int line) {
   return f->stores && f->line == line && f->space == e->space &&
-         e->address - f->address < (uint64_t)(4 * (f->n_data ? f->n_data : 1));
+         place - f->address < (uint64_t)(4 * (f->n_data ? f->n_data : 1));
 }
 
 // A store of what the PTX stores that came behind the load, or that another one took the place of
 // in front of it: the reader, or the other one's thread, should have waited.
-static bool back_to_wait(Way *w, int at, const McWriter *ptx, const McWriter *last, int hop) {
+static bool back_to_wait(Way *w, int at, uint64_t place, const McWriter *ptx, const McWriter *last,
+                         int hop) {
   const McEvent *e = &w->t.events[at];
   const Way other = follow(w->back, &ptx->thread);
   int early = NOBODY, late = NOBODY;
   for (int i = 0; i < other.t.n; i++) {
     const McEvent *f = &other.t.events[i];
-    if (!is_stored_by(f, e, ptx->line) || !mc_is_place_right(&other.known, f)) continue;
+    if (!is_stored_by(f, e, place, ptx->line) || !mc_is_place_right(&other.known, f)) continue;
     *(f->when < e->when ? &early : &late) = i;
   }
   int wait = NOBODY, from = NOBODY;
@@ -229,20 +236,36 @@ static bool back_to_wait(Way *w, int at, const McWriter *ptx, const McWriter *la
   return wait != NOBODY;
 }
 
+static bool back_from_place(Way *w, int at, uint64_t place, int hop) {
+  const McEvent *e = &w->t.events[at];
+  const McWriter next = mc_writer_of(w->back->again, w->back->self, true, PTX_SPACE_SHARED, place,
+                                     e->when),
+                 ptx = ptx_writer(w, e, place);
+  const bool other =
+      ptx.pc != NOBODY && (next.pc == NOBODY || !is_same_store(w->back, &next, &ptx));
+  const bool misplaced = other && next.pc != NOBODY && is_misplaced(w->back, &next);
+  if (other && !misplaced && back_to_wait(w, at, place, &ptx, &next, hop)) return true;
+  if (other && !misplaced && back_from_missing(w->back, &ptx, hop + 1)) return true;
+  return next.pc != NOBODY && back_in_thread(w->back, &next, hop + 1);
+}
+
+// The first register of a load that the PTX does not have; 0: none is known.
+static int wrong_piece(const Way *w, const McEvent *e) {
+  for (int p = 0; p < e->n_wrote; p++)
+    if (!mc_is_right(&w->known, e, p)) return p;
+  return 0;
+}
+
 // A load of a right place: the thread that stored there, if that was wrong; else the one that
 // should have stored, or who should have waited.
 static bool back_through_memory(Way *w, int at, int hop) {
   const McEvent *e = &w->t.events[at];
   if (e->space != PTX_SPACE_SHARED || hop >= HOPS) return false;
-  const McWriter next = mc_writer_of(w->back->again, w->back->self, true, PTX_SPACE_SHARED,
-                                     e->address, e->when),
-                 ptx = ptx_writer(w, e);
-  const bool other =
-      ptx.pc != NOBODY && (next.pc == NOBODY || !is_same_store(w->back, &next, &ptx));
-  const bool misplaced = other && next.pc != NOBODY && is_misplaced(w->back, &next);
-  if (other && !misplaced && back_to_wait(w, at, &ptx, &next, hop)) return true;
-  if (other && !misplaced && back_from_missing(w->back, &ptx, hop + 1)) return true;
-  return next.pc != NOBODY && back_in_thread(w->back, &next, hop + 1);
+  uint64_t places[MC_PLACES];
+  const int n = mc_loaded_places(&w->t, e, wrong_piece(w, e), places);
+  for (int i = 0; i < n; i++)
+    if (back_from_place(w, at, places[i], hop)) return true;
+  return false;
 }
 
 // Whether the way goes on with another lane of the warp.
@@ -263,7 +286,7 @@ static bool back_in_lane(Way *w, int at, int hop) {
 static int wrong_source(const Way *w, const McEvent *e, int from, int to) {
   int first = NOBODY;
   for (int n = from; n < to; n++) {
-    if (mc_is_source_right(w, e, n)) continue;
+    if (mc_is_source_right(w, e, n) || w->t.events[e->from[n]].presumed) continue;
     const McEvent *f = &w->t.events[e->from[n]];
     if (first == NOBODY) first = n;
     for (int p = 0; p < f->n_wrote; p++)
@@ -272,31 +295,101 @@ static int wrong_source(const Way *w, const McEvent *e, int from, int to) {
   return first;
 }
 
-static void back_from_event(Way *w, int at, bool by_place, int hop) {
-  int reader = NOBODY;
+// Whether all that it was made of is right, and no source only passed by.
+static bool is_made_of_right(const Way *w, int at) {
+  const McEvent *e = &w->t.events[at];
+  for (int n = 0; n < e->n; n++)
+    if (e->from[n] >= 0 && w->t.events[e->from[n]].presumed) return false;
+  return !has_wrong_source(w, at);
+}
+
+typedef struct Step {
+  int at, reader;
+  bool by_place, done;  // done: the way went on elsewhere
+} Step;
+
+// The event in front of which a thread last came by an instruction that it did not run, up to one.
+static int passed_by(const Way *w, int pc, int until) {
+  for (int i = until < w->t.n ? until : w->t.n - 1; i > 0; i--)
+    if (w->t.events[i - 1].pc < pc && w->t.events[i].pc > pc) return i;
+  return until;
+}
+
+// As far back as sources are wrong.
+static Step back_to_right(Way *w, int at, bool by_place, int hop) {
+  Step s = {at, NOBODY, by_place, false};
   for (bool moved = true; moved;) {
-    const McEvent *e = &w->t.events[at];
-    const bool place = by_place || (e->loads && !mc_is_place_right(&w->known, e));
+    const McEvent *e = &w->t.events[s.at];
+    const bool place = s.by_place || (e->loads && !mc_is_place_right(&w->known, e));
     moved = false;
     come_by(w->back, e->pc);
-    if (e->loads && !by_place && back_in_lane(w, at, hop)) return;
-    if (e->loads && !place && back_through_memory(w, at, hop)) return;
+    s.done = (e->loads && !s.by_place && back_in_lane(w, s.at, hop)) ||
+             (e->loads && !place && back_through_memory(w, s.at, hop));
+    if (s.done) return s;
     const int first = place ? e->n_data : 0, end = place || e->loads ? e->n : e->n_data;
     const int wrong = wrong_source(w, e, first, end);
     for (int n = first; n < end && (wrong == NOBODY || n <= wrong); n++) {
       const int skipped = mc_left_out(w, e, n);
       if (skipped == NOBODY) continue;
-      back_from_guard(w, skipped, at, hop);
-      return;
+      back_from_guard(w, skipped, passed_by(w, skipped, s.at), hop);
+      s.done = true;
+      return s;
     }
     if (wrong != NOBODY) {
-      at = e->from[wrong];
-      reader = e->pc;
+      s.at = e->from[wrong];
+      s.reader = e->pc;
       moved = true;
       w->back->out.steps++;
     }
-    by_place = false;
+    s.by_place = false;
   }
+  return s;
+}
+
+// One step of several that a PTX instruction became, made of what is right: it may be right, and
+// another source of an instruction behind it wrong. Where all ways end so, the first one counts.
+//
+//   MUFU.RCP R15, R8            R8 is right; div.rn has no value of this
+//   FFMA R13, R16, R15, RZ      R16 is wrong
+static Step back_past_steps(Way *w, int at, bool by_place, int hop) {
+  enum { WAYS = 24 };
+  Step first = {.at = NOBODY};
+  const int steps = w->back->out.steps;
+  for (int i = 0; i < WAYS; i++) {
+    const Step s = back_to_right(w, at, by_place, hop);
+    McEvent *e = &w->t.events[s.at];
+    w->back->out.is_step = false;
+    if (s.done || (!mc_is_untold(w, e) && is_made_of_right(w, s.at))) return s;
+    if (first.at == NOBODY) first = s;
+    e->presumed = true;
+    if (s.at == at) break;
+  }
+  w->back->out.steps = steps;
+  w->back->out.is_step = true;
+  for (int i = 0; i < w->t.n; i++) w->t.events[i].presumed = false;
+  return back_to_right(w, at, by_place, hop);
+}
+
+static bool is_wrong_alone(const Way *w, int at) {
+  const McEvent *e = &w->t.events[at];
+  for (int p = 0; p < e->n_wrote; p++)
+    if (mc_is_own(&w->known, e, p)) return false;
+  return !e->valid && !has_wrong_source(w, at);
+}
+
+// The first time that an instruction was wrong in this way: what a loop's first turn made, and was
+// lost, its later ones do not make.
+static int first_time(const Way *w, int at) {
+  const McEvent *e = &w->t.events[at];
+  for (int i = 0; i < at && e->stands; i++)
+    if (w->t.events[i].pc == e->pc && w->t.events[i].stands && is_wrong_alone(w, i)) return i;
+  return at;
+}
+
+static void back_from_event(Way *w, int from, bool by_place, int hop) {
+  const Step step = back_past_steps(w, from, by_place, hop);
+  if (step.done) return;
+  const int at = first_time(w, step.at);
   if (!w->turned) {
     w->turned = true;
     const int turn = mc_wrong_turn(w->back->arena, &w->t, &w->known);
@@ -315,7 +408,7 @@ static void back_from_event(Way *w, int at, bool by_place, int hop) {
   if (or_pc == NOBODY) or_pc = mc_maker_of_missing(w, at, true);
   if (or_pc == NOBODY) or_pc = mc_untold_source(w, at);
   if (or_pc == NOBODY) or_pc = mc_strange_source(w, at);
-  if (or_pc == NOBODY && mc_is_untold(w, e)) or_pc = reader;
+  if (or_pc == NOBODY && mc_is_untold(w, e)) or_pc = step.reader;
   if (or_pc == NOBODY) or_pc = mc_dead_before(w, at);
   if (or_pc == NOBODY && (e->loads || e->stores) && e->n > e->n_data && e->from[e->n_data] >= 0)
     or_pc = w->t.events[e->from[e->n_data]].pc;
@@ -342,13 +435,6 @@ static int past(const Way *w, int pc, int64_t when) {
     if (strcmp(name, "EXIT") == 0 || (strcmp(name, "BRA") == 0 && inst->target > pc)) return i;
   }
   return NOBODY;
-}
-
-// The event in front of which a thread last came by an instruction that it did not run.
-static int passed_by(const Way *w, int pc) {
-  for (int i = w->t.n - 1; i > 0; i--)
-    if (w->t.events[i - 1].pc < pc && w->t.events[i].pc > pc) return i;
-  return w->t.n;
 }
 
 // The store of a line that begins nearest below an address: it stores too little to come there.
@@ -381,7 +467,7 @@ static bool back_from_missing(Back *b, const McWriter *ptx, int hop) {
     if (b->line[pc] != line || !i->machine || i->guard == PTX_PRED_TRUE) continue;
     for (int k = 0; k < w.t.n && !ran; k++) ran = w.t.events[k].pc == pc;
     if (ran) continue;
-    back_from_guard(&w, pc, passed_by(&w, pc), hop);
+    back_from_guard(&w, pc, passed_by(&w, pc, w.t.n), hop);
     return true;
   }
   for (int pc = 0; pc < b->n_code; pc++) {
@@ -468,6 +554,19 @@ static void back_from_reading(Way *w, int pc) {
     put(w, w->t.events[first].pc, pc, first);
 }
 
+// Whether a thread makes an access more often than the PTX's does: a loop did not end.
+static bool is_once_too_often(const Way *w, int at) {
+  const McEvent *e = &w->t.events[at];
+  if (!e->line || e->line >= w->known.n_lines || (!e->loads && !e->stores)) return false;
+  int n = 0;
+  for (int i = 0; i <= at; i++) {
+    const McEvent *f = &w->t.events[i];
+    if (f->line == e->line && (f->loads || f->stores) && f->pc != e->pc) return false;
+    n += f->pc == e->pc;
+  }
+  return w->known.touched[e->line] > 0 && n > w->known.touched[e->line];
+}
+
 McFault mc_back_from(Arena *arena, McAgain *again, void *self, const int *line, int n_code, int pc,
                      int thread, const int block[3]) {
   Back b = {.arena = arena, .again = again, .self = self, .line = line, .n_code = n_code};
@@ -482,7 +581,11 @@ McFault mc_back_from(Arena *arena, McAgain *again, void *self, const int *line, 
     back_from_reading(&w, pc);
     return b.out;
   }
-  if (w.t.events[at].line && !mc_comes_by(&w.known, w.t.events[at].line))
+  int before = at;
+  const int branch = is_once_too_often(&w, at) ? mc_last_branch(&w.t, at, &before) : NOBODY;
+  if (branch != NOBODY)
+    back_from_guard(&w, branch, before, 0);
+  else if (w.t.events[at].line && !mc_comes_by(&w.known, w.t.events[at].line))
     back_from_guard(&w, pc, at, 0);
   else
     back_from_event(&w, at, true, 0);

@@ -27,7 +27,8 @@ typedef struct McFault {
   int store_pc;      // the machine instruction that stored the word; -1: none
   int ptx_store_pc;  // the same of the PTX
   int thread, block[3];
-  int steps;                   // instructions gone back
+  int steps;     // instructions gone back
+  bool is_step;  // of several that one PTX instruction became; any of them may be wrong
   int n_way, way[MC_WAY_MAX];  // the last instructions that the way came by, from the store on
   uint32_t value;              // that it made
   McSymptom symptom;           // the event that made it
@@ -47,7 +48,8 @@ enum { MC_HINTS_MAX = MC_WAY_MAX + MC_BESIDE_MAX + MC_EARLY_MAX + 3 };
 int mc_back_hints(const McFault *fault, int out[MC_HINTS_MAX]);
 // The early ones, the few that the PTX line of the first one became, and those that the way back
 // ends at and begins with, which a proof tries before all others; how many.
-enum { MC_FIRST_BESIDE = 4, MC_FIRST_HINTS = MC_FIRST_EARLY + MC_FIRST_BESIDE + 3 };
+enum { MC_FIRST_BESIDE = 4, MC_FIRST_STEPS = 8 };
+enum { MC_FIRST_HINTS = MC_FIRST_EARLY + MC_FIRST_BESIDE + MC_FIRST_STEPS + 3 };
 int mc_first_hints(const McFault *fault, const int *line, int n_code, int out[MC_FIRST_HINTS]);
 // The slice, then all others of mc_back_hints(), each once; how many.
 int mc_all_hints(const McFault *fault, int out[MC_SLICE_MAX + MC_HINTS_MAX]);

@@ -13,6 +13,7 @@
 #include "machine/back/mc_follow.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 // A compiler may turn a comparison round.
 static bool is_opposite(const McResult *r, const McEvent *e, const McPiece *p) {
@@ -103,6 +104,23 @@ static bool is_part_of_lost(const McFollowed *t, const McKnown *k, const Made *m
   return is_lost || (has_half && lacks_half);
 }
 
+// Whether it reads no register: of several instructions of a line it makes none of its values.
+static bool has_no_source(const McEvent *e) {
+  bool has_source = e->loads;
+  for (int n = 0; n < e->n; n++) has_source |= e->from[n] >= 0;
+  return !has_source;
+}
+
+// A number or a register that is moved for an instruction of the line, whose value the line has;
+// what the PTX moves there, too, is its own.
+static bool is_moved_for(const McFollowed *t, const McKnown *k, const McEvent *e) {
+  const McResult *result = NULL;
+  mc_times_at(k, e->line, 0, &result);
+  const McStep *step = t->code[e->pc].machine;
+  const bool moves = has_no_source(e) || strcmp(e->name, "MOV") == 0 || mc_has(step, MC_W_MOV);
+  return moves && result && result->n_read > 0 && result->name && strcmp(result->name, "mov") != 0;
+}
+
 int mc_first_wrong(const McFollowed *t, const McKnown *k, int out[], int most) {
   Arena *arena = arena_new("made");
   const Made made = made_by(arena, t);
@@ -111,7 +129,8 @@ int mc_first_wrong(const McFollowed *t, const McKnown *k, int out[], int most) {
     const McEvent *e = &t->events[i];
     bool known = false;
     for (int j = 0; j < n; j++) known |= t->events[out[j]].pc == e->pc;
-    if (!known && (is_wrong(k, e) || is_part_of_lost(t, k, &made, e))) out[n++] = i;
+    if (known || is_moved_for(t, k, e)) continue;
+    if (is_wrong(k, e) || (!has_no_source(e) && is_part_of_lost(t, k, &made, e))) out[n++] = i;
   }
   arena_free(arena);
   return n;

@@ -108,9 +108,14 @@ static void learn(void *self, const PtxMachine *m, PtxWarp *w, int pc, uint32_t 
 static void learn_touch(void *self, const PtxAccess *access) {
   McKnown *k = self;
   const int lane = k->thread.lane;
+  const bool is_source = ptx_meant(access->inst)->run == run_cp_async && !access->is_store;
   // The block is not told: an address that another block's thread touches is known, too.
   if (access->warp != k->thread.warp || !(access->mask >> lane & 1)) return;
   if (k->n_touches >= EVENTS_MAX) return;
+  if (is_source) {
+    if (k->touch >= 0) k->touches[k->touch].source = (uint64_t)access->addr[lane];
+    return;
+  }
   void *larger = grown(k->arena, k->touches, k->n_touches, &k->cap_touches, sizeof *k->touches);
   if (larger) k->touches = larger;
   k->touch = k->n_touches;
@@ -214,15 +219,24 @@ static void read_sources(const McFollowed *t, McEvent *e, const McStep *step) {
   }
 }
 
-static void note_address(const McFollowed *t, McEvent *e, const McStep *step, PtxWarp *w) {
+static void note_address(McFollowed *t, McEvent *e, const McStep *step, PtxWarp *w) {
   for (int g = 0; g < step->n_gathers; g++) {
     const McGather *gather = &step->gathers[g];
     if (!is_place(gather->kind)) continue;
+    const uint64_t *lanes = mc_lanes(w, MC_FRAME_T + gather->t);
+    if (e->stores) {  // a copy's second one
+      e->source = lanes[t->thread.lane];
+      continue;
+    }
     e->loads = step->op->operands[0] == 'd';
     e->stores = !e->loads;
     e->space = gather->kind == MC_GATHER_SHARED ? PTX_SPACE_SHARED : PTX_SPACE_GLOBAL;
-    e->address = mc_lanes(w, MC_FRAME_T + gather->t)[t->thread.lane];
+    e->address = lanes[t->thread.lane];
     e->loads_words = e->loads && mc_loads_words(step);
+    if (strcmp(step->op->name, "LDSM") != 0) continue;
+    uint64_t *rows = arena_alloc(t->arena, sizeof *rows * PTX_LANES);
+    memcpy(rows, lanes, sizeof *rows * PTX_LANES);
+    e->rows = rows;
   }
 }
 
@@ -286,7 +300,8 @@ typedef struct McAlike {
   bool is_access;
 } McAlike;
 
-enum { ITS_DATA = -1 };  // as many as the event reads
+// As many as the event reads; any of them, of which some are numbers.
+enum { ITS_DATA = -1, ITS_ANY = -2 };
 
 static const McAlike *alike_of(const char *name) {
   static const McAlike rows[] = {{"FFMA", " fma mad ", 3, false},
@@ -298,6 +313,7 @@ static const McAlike *alike_of(const char *name) {
                                  {"HFMA2", " fma add sub mul ", 0, false},
                                  {"DFMA", " fma mad ", 0, false},
                                  {"HADD2", " cvt add sub ", 0, false},
+                                 {"SHFL", " shfl ", ITS_ANY, true},
                                  {"STS", " st ", ITS_DATA, true},
                                  {"STG", " st ", ITS_DATA, true},
                                  {"ST", " st ", ITS_DATA, true},
@@ -436,7 +452,8 @@ McReading mc_reading(const McKnown *k, const McEvent *e, const McEvent *from, in
   const McResult *result = e->stands ? same_time(k, e) : NULL;
   const McAlike *row = alike_of(e->name);
   const int sources = row && row->sources == ITS_DATA ? e->n_data : row ? row->sources : 0;
-  if (!result || !sources || result->n_read != sources) return MC_READS_UNKNOWN;
+  if (!result || !sources || (sources != ITS_ANY && result->n_read != sources))
+    return MC_READS_UNKNOWN;
   // x + x in place of x + y: the value is another source's where a shuffle did nothing.
   const uint32_t value = from->pieces[piece].value;
   int here = 0, in_ptx = 0;
@@ -498,9 +515,29 @@ bool mc_is_place_right(const McKnown *k, const McEvent *e) {
     if (k->touches[i].line != e->line || e->line >= k->n_lines) continue;
     is_known = true;
     if (k->touched[e->line] == e->times && k->touches[i].nth != e->nth) continue;
+    if (e->source && k->touches[i].source && k->touches[i].source != e->source) continue;
     if (k->touches[i].address - (e->address - reserved) < bytes_of(e)) return true;
   }
   return !is_known;
+}
+
+// Matrices have 8 rows of 16 bytes. Lane 8 k + i has the address of row i of matrix k; lane 4 i + j
+// gets word j of row i, or, turned round, half i of rows 2 j and 2 j + 1. (PTX ISA, 9.7.14.5.15.)
+int mc_loaded_places(const McFollowed *t, const McEvent *e, int piece, uint64_t out[MC_PLACES]) {
+  enum { ROWS = 8, WORDS_OF_ROW = 4, WORD = 4, HALF = 2 };
+  const int of = t->thread.lane / WORDS_OF_ROW, in = t->thread.lane % WORDS_OF_ROW;
+  const bool is_turned = mc_has(t->code[e->pc].machine, MC_W_MT88);
+  if (!e->rows || piece >= MC_REGISTERS_OF_ONE) {
+    out[0] = e->address + (uint64_t)(e->loads_words ? piece * WORD : 0);
+    return 1;
+  }
+  const uint64_t *rows = &e->rows[piece * ROWS];
+  if (!is_turned) {
+    out[0] = rows[of] + (uint64_t)(in * WORD);
+    return 1;
+  }
+  for (int i = 0; i < 2; i++) out[i] = rows[in * 2 + i] + (uint64_t)(of * HALF);
+  return 2;
 }
 
 bool mc_place(const McKnown *k, const McEvent *e, uint64_t *address) {

@@ -42,6 +42,7 @@ typedef struct McTouch {
   bool is_store;
   int bytes;
   uint64_t address;
+  uint64_t source;  // of an asynchronous copy; 0
 } McTouch;
 
 // A word that the PTX loads.
@@ -87,8 +88,11 @@ typedef struct McEvent {
   McLoad load[MC_REGISTERS_OF_ONE];
   bool negates;  // one of its sources
   uint64_t address;
+  uint64_t source;       // of an asynchronous copy to `address`; 0
+  const uint64_t *rows;  // [32]: of matrices, each lane's address; NULL
   PtxSpace space;
   bool valid;        // right, or a right value was made of it
+  bool presumed;     // of it nothing is known, but what it was made of is right
   unsigned is_read;  // by any thread: a bit for each piece
   int nth,
       times;    // among the events of its line that stand for those of the PTX; times -1: none does
@@ -134,6 +138,9 @@ typedef enum McReading { MC_READS_UNKNOWN, MC_READS_RIGHT, MC_READS_WRONG } McRe
 McReading mc_reading(const McKnown *known, const McEvent *e, const McEvent *from, int piece);
 // Whether the PTX accesses this address in the event's line; true where that is not known.
 bool mc_is_place_right(const McKnown *known, const McEvent *e);
+// The places in shared memory that a register of a load is from: of matrices those of two halves.
+enum { MC_PLACES = 2 };
+int mc_loaded_places(const McFollowed *t, const McEvent *e, int piece, uint64_t out[MC_PLACES]);
 // The address that the PTX accesses at that time of the line; false: not known.
 bool mc_place(const McKnown *known, const McEvent *e, uint64_t *address);
 // Whether all lanes have what the same line of the PTX gave them when it came by as often: a value

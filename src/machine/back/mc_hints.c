@@ -16,6 +16,8 @@ int mc_back_hints(const McFault *fault, int out[MC_HINTS_MAX]) {
 int mc_all_hints(const McFault *fault, int out[MC_SLICE_MAX + MC_HINTS_MAX]) {
   int named[MC_HINTS_MAX], n = 0;
   const int n_named = mc_back_hints(fault, named);
+  for (int i = 0; i < fault->n_beside && fault->is_step; i++)
+    mc_add_once(out, &n, fault->beside[i]);
   for (int i = 0; i < fault->n_slice; i++) mc_add_once(out, &n, fault->slice[i]);
   for (int i = 0; i < n_named; i++) mc_add_once(out, &n, named[i]);
   return n;
@@ -37,6 +39,8 @@ int mc_first_hints(const McFault *fault, const int *line, int n_code, int out[MC
   hint_beside(fault, line, n_code, out, &n);
   if (fault->found) mc_add_once(out, &n, fault->pc);
   if (fault->found) mc_add_once(out, &n, fault->or_pc);
+  for (int i = 0; i < fault->n_beside && i < MC_FIRST_STEPS && fault->is_step; i++)
+    mc_add_once(out, &n, fault->beside[i]);
   mc_add_once(out, &n, fault->store_pc);
   return n;
 }

@@ -208,7 +208,10 @@ int mc_left_out(const McWay *w, const McEvent *e, int n) {
     if (i->guard == PTX_PRED_TRUE && !is_jumped_over(w, e, pc)) continue;
     bool ran = false;
     for (int k = 0; k < w->t.n && !ran; k++) ran = w->t.events[k].pc == pc;
-    if (!ran && pc < w->t.n_code && mc_comes_by(&w->known, w->t.line[pc])) return pc;
+    const McResult *result;  // a line without one, such as a routine's, tells of nobody
+    // A branch between two ways to make the value of one line, such as a division's, is no fault.
+    if (from >= 0 && pc < w->t.n_code && w->t.line[pc] == w->t.line[from]) continue;
+    if (!ran && pc < w->t.n_code && mc_times_at(&w->known, w->t.line[pc], 0, &result)) return pc;
   }
   return MC_NOBODY;
 }

@@ -11,6 +11,7 @@
 
 #include "base/str.h"
 #include "cli/open/open_cubin.h"
+#include "machine/mc_issue.h"
 
 typedef struct Beside {
   const Against *against;
@@ -22,6 +23,7 @@ typedef struct Beside {
   Sides elsewhere;  // another block of the launch, as soon as it is needed
   Side there;       // its PTX; without a machine: it is not run
   bool is_there_known;
+  bool *failed;        // words that are not right
   OpenListings known;  // of all trials: their words are the same ones again and again
 } Beside;
 
@@ -133,7 +135,13 @@ static const McNearby *nearby(Against *a, Beside *beside, const int *hints, int 
                              .hints = hints,
                              .n_hints = n_hints,
                              .bits = bits,
-                             .judge = {leaves, worth, beside, which, lanes},
+                             .judge = {.leaves = leaves,
+                                       .worth = worth,
+                                       .self = beside,
+                                       .which = which,
+                                       .lanes = lanes,
+                                       .failed = beside->failed,
+                                       .remembers = !beside->symptom.n},
                              .known = &beside->known};
   return against_nearby(a->arena, &given);
 }
@@ -143,6 +151,11 @@ static bool tell_word(Against *a, const McNearby *word) {
   str_printf(&a->out,
              "  right with     %s%s\n               as %s, one bit away: then memory is equal\n",
              against_machine_text(a, word->pc), against_origin_text(a, word->pc), word->text);
+  const McNearby *other = word->as_likely;
+  if (other)
+    str_printf(&a->out,
+               "  as likely      %s%s\n               as %s: nothing tells which is wrong\n",
+               against_machine_text(a, other->pc), against_origin_text(a, other->pc), other->text);
   return true;
 }
 
@@ -197,8 +210,8 @@ static bool tell_repair(Against *a, const McRepair *r) {
              against_machine_text(a, r->pc), against_origin_text(a, r->pc),
              mc_repair_text(a->arena, r));
   if (r->or_pc >= 0)
-    str_printf(&a->out, "  or a change in %s%s\n", against_machine_text(a, r->or_pc),
-               against_origin_text(a, r->or_pc));
+    str_printf(&a->out, "  %s %s%s\n", r->or_is_as_likely ? "as likely     " : "or a change in",
+               against_machine_text(a, r->or_pc), against_origin_text(a, r->or_pc));
   return true;
 }
 
@@ -214,6 +227,35 @@ static bool is_early(const McSymptom *symptom, const Side *ptx) {
   return symptom->when < ptx_machine_lane_instructions(ptx->machine) / PART;
 }
 
+enum { CONCERNED = 4, ALL_FIRST_HINTS = CONCERNED + MC_UNWRITTEN_MAX + MC_FIRST_HINTS };
+
+// Instructions that control words do not fit, where they are few, those that read what nobody
+// writes, then those of the way back.
+static int first_hints(const Against *a, const McFault *fault, const int *line,
+                       int out[ALL_FIRST_HINTS]) {
+  const PtxModule *module = a->sides.module[SIDE_MACHINE];
+  bool *concerns = ARENA_ARRAY(a->arena, bool, module->n_code + 1);
+  int n = 0, n_concerned = 0, named[MC_FIRST_HINTS];
+  mc_issue_misfits(module, -1, NULL, concerns);
+  for (int pc = 0; pc < module->n_code; pc++) n_concerned += concerns[pc];
+  for (int pc = 0; pc < module->n_code && n_concerned <= CONCERNED; pc++)
+    if (concerns[pc]) mc_add_once(out, &n, pc);
+  int unwritten[MC_UNWRITTEN_MAX];
+  const int n_unwritten = mc_unwritten_hints(a->arena, module, unwritten, MC_UNWRITTEN_MAX);
+  for (int i = 0; i < n_unwritten; i++) mc_add_once(out, &n, unwritten[i]);
+  const int n_named = mc_first_hints(fault, line, module->n_code - 1, named);
+  for (int i = 0; i < n_named; i++) mc_add_once(out, &n, named[i]);
+  return n;
+}
+
+// A word that makes code less like a compiler's may make memory right by chance: by going another
+// way, or where results are rounded.
+//
+//   @!P0 BRA `(.L_x_17)      as @!P0 YIELD: a division in its slow way is right, too
+static bool is_likely(const McNearby *word) {
+  return word->looks > 0 || (word->is_same_op && word->looks == 0);
+}
+
 // The first instruction with a wrong value is nearly always the one; what else makes memory right
 // may do so by chance.
 void against_prove(Against *a, const McFault *fault, const Side *ptx, const SideWord *word,
@@ -226,16 +268,15 @@ void against_prove(Against *a, const McFault *fault, const Side *ptx, const Side
                    .fault = fault,
                    .line = line,
                    .known = open_listings(a->arena)};
+  beside.failed =
+      ARENA_ARRAY(a->arena, bool, a->sides.module[SIDE_MACHINE]->n_code *MC_NEARBY_BITS + 1);
   if (prove_never(a, &beside)) return;
   int hints[MC_HINTS_MAX];
   const int n_hints = mc_back_hints(fault, hints);
-  int first[MC_FIRST_HINTS];
-  const int n_first = mc_first_hints(fault, line, a->sides.module[SIDE_MACHINE]->n_code - 1, first);
-  if (prove_words(a, &beside, first, n_first, MC_NEARBY_LIKELIEST)) return;
-  int unwritten[MC_UNWRITTEN_MAX];
-  const int n_unwritten =
-      mc_unwritten_hints(a->arena, a->sides.module[SIDE_MACHINE], unwritten, MC_UNWRITTEN_MAX);
-  if (prove_words(a, &beside, unwritten, n_unwritten, MC_NEARBY_FIRST)) return;
+  int first[ALL_FIRST_HINTS];
+  const int n_first = first_hints(a, fault, line, first);
+  const McNearby *likely = nearby(a, &beside, first, n_first, MC_NEARBY_BITS, MC_NEARBY_LIKELIEST);
+  if (likely && is_likely(likely) && tell_word(a, likely)) return;
   // A register in one bit is right by chance more often where it makes code less regular.
   const McRepair one_bit = repair(a, &beside, hints, n_hints, MC_REPAIR_ONE_BIT);
   if (one_bit.found && one_bit.gain > CLEAR && tell_repair(a, &one_bit)) return;
@@ -244,12 +285,13 @@ void against_prove(Against *a, const McFault *fault, const Side *ptx, const Side
   int all[MC_SLICE_MAX + MC_HINTS_MAX];
   const int n_all = mc_all_hints(fault, all);
   const McNearby *near = nearby(a, &beside, all, n_all, MC_NEARBY_BITS, MC_NEARBY_GAINS);
+  if (!near || (likely && likely->gain > near->gain)) near = likely;
   if (one_bit.found && (!near || near->gain < one_bit.gain) && tell_repair(a, &one_bit)) return;
   if (tell_word(a, near)) return;
   // The way back may have gone by a value that is right.
   const bool had_symptom = beside.symptom.n > 0;
   beside.symptom.n = 0;
-  if (had_symptom && prove_words(a, &beside, hints, n_hints, MC_NEARBY_FIRST)) return;
+  if (had_symptom && prove_words(a, &beside, all, n_all, MC_NEARBY_GAINS)) return;
   if (prove_repair(a, &beside, hints, n_hints, MC_REPAIR_NAMED)) return;
   if (prove_opcode(a, &beside, n_hints ? hints[0] : 0)) return;
   prove_repair(a, &beside, hints, n_hints, MC_REPAIR_SWEEP);

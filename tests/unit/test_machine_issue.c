@@ -1,0 +1,94 @@
+// Whether control words fit registers, and which of two registers a compiler would have taken.
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "machine/mc_cubin.h"
+#include "machine/mc_handed.h"
+#include "machine/mc_issue.h"
+#include "machine_case.h"
+#include "open_case.h"
+
+Suite *suite_machine_issue(void);
+
+enum { KERNELS = 10 };
+
+static Arena *arena;
+static void setup(void) { arena = arena_new("test"); }
+static void teardown(void) { arena_free(arena); }
+
+// No control word of a compiler's waits for nothing, or comes too early.
+START_TEST(test_control_words_fit) {
+  for (int index = 0; index < KERNELS; index++) {
+    const PtxModule *module = machine_case_recorded(arena, open_case_id(index));
+    ck_assert_msg(mc_issue_misfits(module, -1, NULL, NULL) == 0, "%s", open_case_id(index));
+  }
+}
+END_TEST
+
+// A wrong register in one instruction.
+static const struct {
+  const char *id;
+  int at;
+  McSwap swap;
+} wrong[] = {
+    // @!P1 FADD R10, R10, R7 waits for what LDS R7 releases.
+    {"k07", 0x270, {false, 7, 39, 1}},
+    // @!P0 LDC.64 R6: a pair begins at an even one.
+    {"k07", 0x3f0, {true, 6, 7, 2}},
+};
+
+START_TEST(test_a_wrong_register_does_not_fit) {
+  const PtxModule *module = machine_case_recorded(arena, wrong[_i].id);
+  bool *concerns = ARENA_ARRAY(arena, bool, module->n_code + 1);
+  const int pc = wrong[_i].at / 16, n = mc_issue_misfits(module, pc, &wrong[_i].swap, concerns);
+  ck_assert_msg(n > 0 && concerns[pc], "%s 0x%x: %d", wrong[_i].id, wrong[_i].at, n);
+}
+END_TEST
+
+// One that writes and one that reads, of which one got another register, and what tells.
+static const struct {
+  const char *id;
+  int writer, reader;
+  const char *was, *is;  // of the listing's text
+  PtxArg in, or_in;
+  int least, most;
+} handed[] = {
+    // All others of the reader's kind write over what they read.
+    {"k15", 0x710, 0x750, "LOP3.LUT R11, R10, 0x3fc", "LOP3.LUT R15, R10, 0x3fc", 11, 15,
+     MC_EVEN + 1, 1000},
+    // Nothing tells: both are to be named.
+    {"k01", 0x3f0, 0x450, "LDS R21, [R8+0x40]", "LDS R20, [R8+0x40]", 21, 20, -MC_EVEN, MC_EVEN},
+};
+
+START_TEST(test_a_register_is_likelier) {
+  size_t bytes = 0, length = 0;
+  char *cubin = machine_case_file(arena, handed[_i].id, ".cubin", &bytes),
+       *listing = machine_case_file(arena, handed[_i].id, ".sass", &length);
+  char *at = strstr(listing, handed[_i].was);
+  ck_assert(at && strlen(handed[_i].was) == strlen(handed[_i].is));
+  memcpy(at, handed[_i].is, strlen(handed[_i].is));
+  Diags diags = diags_new(arena);
+  McCubin of;
+  ck_assert(mc_cubin_read(arena, cubin, bytes, &of));
+  const PtxModule *module =
+      machine_case_read(arena, cubin, bytes, listing, of.kernels[0].name, &diags);
+  ck_assert_ptr_nonnull(module);
+  const McHanded h = {handed[_i].writer / 16, handed[_i].reader / 16, handed[_i].in,
+                      handed[_i].or_in, 1};
+  const int odds = mc_handed_in(module, &h);
+  ck_assert_msg(odds >= handed[_i].least && odds <= handed[_i].most, "%s: %d", handed[_i].id, odds);
+}
+END_TEST
+
+Suite *suite_machine_issue(void) {
+  Suite *suite = suite_create("machine_issue");
+  TCase *tcase = tcase_create("issue");
+  tcase_add_checked_fixture(tcase, setup, teardown);
+  tcase_add_test(tcase, test_control_words_fit);
+  tcase_add_loop_test(tcase, test_a_wrong_register_does_not_fit, 0,
+                      (int)(sizeof wrong / sizeof *wrong));
+  tcase_add_loop_test(tcase, test_a_register_is_likelier, 0, (int)(sizeof handed / sizeof *handed));
+  suite_add_tcase(suite, tcase);
+  return suite;
+}

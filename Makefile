@@ -243,18 +243,20 @@ $(eval $(call test_programs,whole,CC,WHOLE_FLAGS,ASAN_LINK))
 $(eval $(call test_programs,tsan,CC,TSAN_FLAGS))
 $(eval $(call test_programs,$(ARCH),CROSS_CC,CROSS_FLAGS))
 
-test-build: build/plain/unit build/plain/gemmview
+# plain, or with sanitizers: asan, whole, tsan.
+TEST_BUILD ?= plain
+test-build: build/$(TEST_BUILD)/unit build/$(TEST_BUILD)/gemmview
 
 test-run: test-build
-	GEMMVIEW=build/plain/gemmview build/plain/unit $(SUITES)
+	GEMMVIEW=build/$(TEST_BUILD)/gemmview build/$(TEST_BUILD)/unit $(SUITES)
 
 test:
 	@tools/install_deps.sh test
 	@$(MAKE) --no-print-directory test-run
 
 # The same under ASan and UBSan, but for the two interpreters and the clock.
-asan: build/asan/unit build/asan/gemmview
-	GEMMVIEW=build/asan/gemmview build/asan/unit $(SUITES)
+asan:
+	@$(MAKE) --no-print-directory test TEST_BUILD=asan
 
 # With those under the sanitizers, too.
 sanitized: build/whole/unit build/whole/gemmview
@@ -271,11 +273,11 @@ stress: build/asan/unit build/asan/gemmview build/gemmview
 
 # Random legal schedules through NVRTC, 200 for each target; no GPU is needed.
 compile-all: test-build
-	GEMMVIEW_STRESS=1 build/plain/unit compile_all
+	GEMMVIEW_STRESS=1 build/$(TEST_BUILD)/unit compile_all
 
 # What make test leaves to CI has golden files, too.
 accept: test-build
-	GEMMVIEW_STRESS=0.0001 GEMMVIEW_ACCEPT=1 GEMMVIEW=build/plain/gemmview build/plain/unit $(SUITES)
+	GEMMVIEW_STRESS=0.0001 GEMMVIEW_ACCEPT=1 GEMMVIEW=build/$(TEST_BUILD)/gemmview build/$(TEST_BUILD)/unit $(SUITES)
 	git status --short -- tests
 
 # The suites that have threads, under ThreadSanitizer.

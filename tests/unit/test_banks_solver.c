@@ -292,14 +292,14 @@ static const char *const large[] = {
     "\"col\":\"(i*4+lane*4)%32\"}]}",
 };
 
-// 100 ms of CPU time is what the view allows itself for 256 rows of 128 bytes. This build checks
-// every access to memory, which takes three to four times as long; the quickest of three counts,
-// since others may share the machine.
+// 100 ms of CPU time is what the view allows itself for 256 rows of 128 bytes. Tests are built at
+// -O1, which takes half as long again, or check every access to memory, which takes three to four
+// times as long; the quickest of three counts, since others may share the machine.
 START_TEST(a_large_slab_is_solved_in_time) {
 #if defined(__SANITIZE_ADDRESS__)
   const double limit_ms = stress_wall(400);
 #else
-  const double limit_ms = stress_wall(100);
+  const double limit_ms = stress_wall(200);
 #endif
   SolverProblem problem = read_problem(large[_i]);
   double best_ms = INFINITY;

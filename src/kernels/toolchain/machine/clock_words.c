@@ -15,6 +15,7 @@ static const char *const cause_words[CLOCK_CAUSE_COUNT] = {
     [CLOCK_BARRIER] = "barrier",
     [CLOCK_DISPATCH] = "register banks",
     [CLOCK_GMMA] = "wgmma",
+    [CLOCK_NO_INSTRUCTION] = "code lines",
 };
 
 const char *clock_cause_word(ClockCause cause) {

@@ -30,6 +30,7 @@ static const struct {
     [CLOCK_LG] = {STYLE_LITERAL, 'Q'},
     [CLOCK_BARRIER] = {STYLE_BARRIER, 'b'},
     [CLOCK_DISPATCH] = {STYLE_BAD, 'r'},
+    [CLOCK_NO_INSTRUCTION] = {STYLE_TIER_REGISTER, 'c'},
 };
 
 Style why_style(ClockCause cause) {

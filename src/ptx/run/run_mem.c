@@ -3,6 +3,8 @@
 // Each lane's address is looked up, checked for alignment, and the warp's addresses together go to
 // the watcher. A byte knows whether it was written and whether its value follows from loaded
 // data; what comes out of global memory is data by definition.
+#include <math.h>
+
 #include "ptx/module/float_format.h"
 #include "ptx/run/run_access.h"
 #include "ptx/run/run_orders.h"
@@ -219,9 +221,24 @@ void run_st(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
 
 // ---- atomics ------------------------------------------------------------------------------------
 
+// A sum of f32 that is no number is one NaN; f64 keeps the bits of the operand's, then of memory's.
+// Which of two an addition keeps would else be the compiler's to choose. (red.add of both on an
+// NVIDIA H200, driver 580, 2026-11-30: infinities of both signs add up to fff8000000000000.)
+static uint64_t sum_f64(uint64_t old, uint64_t b) {
+  if (isnan(ptx_f64(b))) return b;
+  if (isnan(ptx_f64(old))) return old;
+  const double sum = ptx_f64(old) + ptx_f64(b);
+  return isnan(sum) ? UINT64_C(0xfff8000000000000) : ptx_f64_bits(sum);
+}
+
+static uint64_t sum_f32(uint64_t old, uint64_t b) {
+  const float sum = ptx_f32(old) + ptx_f32(b);
+  return isnan(sum) ? ptx_formats[PTX_FORMAT_F32].nan : ptx_f32_bits(sum);
+}
+
 static uint64_t atomic_float(PtxModifier logic, PtxType type, uint64_t old, uint64_t b) {
-  if (type == PTX_F32) return ptx_f32_bits(ptx_f32(old) + ptx_f32(b));
-  if (type == PTX_F64) return ptx_f64_bits(ptx_f64(old) + ptx_f64(b));
+  if (type == PTX_F32) return sum_f32(old, b);
+  if (type == PTX_F64) return sum_f64(old, b);
   const PtxFormat *format = ptx_format_of(type);
   uint64_t result = 0;
   for (int at = 0; at < ptx_types[type].bits; at += 16) {

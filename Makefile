@@ -259,8 +259,8 @@ asan:
 	@$(MAKE) --no-print-directory test TEST_BUILD=asan
 
 # With those under the sanitizers, too.
-sanitized: build/whole/unit build/whole/gemmview
-	GEMMVIEW=build/whole/gemmview build/whole/unit $(SUITES)
+sanitized:
+	@$(MAKE) --no-print-directory test TEST_BUILD=whole
 
 # Every promise with its whole number; STRESS=0.1 is a tenth of it, SUITES="history" one suite.
 STRESS ?= 1

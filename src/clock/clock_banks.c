@@ -99,6 +99,7 @@ static bool give_product(ClockBanks *banks, int warp, const SassInst *inst,
     banks->product |= reads[bank];
   }
   banks->product_reads = max_int(need[0], need[1]);
+  banks->product_weight = sass_has_f16_sums(inst) ? 0.25 : 1;
   banks->kept_for = warp;
   for (int slot = 0; slot < SASS_SLOTS; slot++)
     banks->kept[slot] = inst->reuse >> slot & 1 ? inst->read[slot] : SASS_NO_REGISTER;

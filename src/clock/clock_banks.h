@@ -42,6 +42,7 @@ typedef struct ClockBanks {
   int warp[SASS_SLOTS][CLOCK_BANKS], number[SASS_SLOTS][CLOCK_BANKS];  // the cache; warp -1: empty
   int kept_for, kept[SASS_SLOTS];  // operands of products: the warp, -1: of none; their registers
   int product_reads;               // clocks for which the last product takes a port
+  double product_weight;  // what an access beside it costs of what it costs beside f32 sums
 } ClockBanks;
 
 void clock_banks_begin(ClockBanks *banks);

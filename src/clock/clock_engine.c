@@ -5,6 +5,7 @@
 // with what it did.
 #include "clock/clock_engine.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -38,15 +39,20 @@ static bool queue_is_full(const Engine *e, const EngineScheduler *s) {
 }
 
 // An access that has left the queue reads a register every other clock, and a product that reads
-// its own is held up from the first to the last of these clocks. (lab/clock/ports.cu on an H200: by
-// an LDS for 1.0 to 1.2 clocks, by an STS for 2 to 3.2, by an STS.128 for 7 to 12.)
-static void read_registers(EngineScheduler *s, const SassInst *inst, int64_t now, int64_t ago) {
+// its own is held up from the first to the last of these clocks, and a little longer; where its
+// sums are f16, for a quarter of it. (On an H200, lab/clock/ports.cu: by an LDS for 1.0 to 1.2
+// clocks, by an STS for 2 to 3.2, by an STS.128 for 7 to 12. lab/clock/taken.cu: by an LDS for 1.2,
+// with f16 sums for 0.3, whether A is kept or not.)
+static void read_registers(const Engine *e, EngineScheduler *s, const SassInst *inst, int64_t ago) {
   int need[CLOCK_BANKS], all = 0;
   clock_banks_access(inst, need);
   clock_banks_read(&s->banks, need, ago);
   for (int bank = 0; bank < CLOCK_BANKS; bank++) all += need[bank];
-  if (s->pipe_free[SASS_PIPE_TENSOR] > now)
-    s->pipe_free[SASS_PIPE_TENSOR] += max_int(0, 2 * all - 1);
+  if (s->pipe_free[SASS_PIPE_TENSOR] <= e->now || all == 0) return;
+  s->held_up += (2 * all - 1) * e->machine->product_hold_clocks * s->banks.product_weight;
+  const int clocks = (int)s->held_up;
+  s->pipe_free[SASS_PIPE_TENSOR] += clocks;
+  s->held_up -= clocks;
 }
 
 // Instructions leave in their order.
@@ -54,7 +60,7 @@ static void empty_queue(const Engine *e, EngineScheduler *s) {
   while (s->n_queued && s->leaves[s->oldest] <= e->now) {
     const SassInst *inst = &e->in->code->inst[s->queued[s->oldest]];
     const int64_t ago = max64(0, e->now - s->leaves[s->oldest] - 1);
-    if (!e->in->banks_are_free) read_registers(s, inst, e->now, ago);
+    if (!e->in->banks_are_free) read_registers(e, s, inst, ago);
     s->n_far -= inst->opcode->pipe == SASS_PIPE_FAR;
     s->oldest = (s->oldest + 1) % CLOCK_QUEUE_MAX;
     s->n_queued--;
@@ -193,6 +199,7 @@ static Hold hold(const Engine *e, const EngineScheduler *s, int warp) {
   const SassInst *inst = inst_of(e, warp);
   if (w->coming > e->now) return until(w->coming, CLOCK_NO_INSTRUCTION);
   if (w->ready > e->now) return until(w->ready, CLOCK_WAIT);
+  if (w->aside > e->now) return until(w->aside, CLOCK_WAIT);
   if (is_at_barrier(e, w, inst)) return until(w->waits ? INT64_MAX : w->let_go, CLOCK_BARRIER);
   const int scoreboard = waits_for(e, w, inst);
   if (scoreboard >= 0) return (Hold){w->reason[scoreboard], scoreboard, INT64_MAX};
@@ -288,6 +295,8 @@ static void issue(Engine *e, EngineScheduler *s, int warp) {
   EngineWarp *w = &e->warp[warp];
   const SassInst *inst = inst_of(e, warp);
   w->ready = e->now + max_int(inst->stall, 1);
+  w->aside = e->now + 1 + inst->yields;
+  w->issued_at = e->now;
   e->issued += weight_of(e, w->pc);
   engine_carry_out(e, s, warp);
   const SassPipe pipe = pipe_of(e, s, inst);
@@ -305,15 +314,12 @@ static bool runs_away(const Engine *e, int warp) {
   return e->slowest >= 0 && e->warp[warp].turns > e->slowest + 1;
 }
 
-// The warps but for the one that was issued last, which is asked before them: those of the oldest
-// block first. Those that have run away from the slowest come behind all: a scheduler that prefers
-// one would never come to the others. (Two blocks of an SM on an H200, begin and end of each:
-// hgemm/register_buffer takes 93,000 and 139,000 clocks; the next one in the place of the first
-// 115,000, for it is the younger one until the other ends.)
-static bool goes_before(const Engine *e, int one, int other) {
-  const bool late = runs_away(e, one), other_late = runs_away(e, other);
-  if (late != other_late) return other_late;
-  return e->warp[one].block < e->warp[other].block;
+// The warps that have run away from the slowest come behind all: a scheduler that prefers one would
+// never come to the others. The oldest block comes first. (Two blocks of an SM on an H200, begin
+// and end of each: hgemm/register_buffer takes 93,000 and 139,000 clocks; the next one in the place
+// of the first 115,000, for it is the younger one until the other ends.)
+static int rank_of(const Engine *e, int warp) {
+  return runs_away(e, warp) ? INT_MAX : e->warp[warp].block;
 }
 
 static void order_warps(const Engine *e, EngineScheduler *s, int which) {
@@ -323,7 +329,8 @@ static void order_warps(const Engine *e, EngineScheduler *s, int which) {
   for (int warp = which; warp < e->n_warps; warp += e->machine->schedulers) {
     if (!e->warp[warp].lives) continue;
     int at = s->n++;
-    for (; at > 0 && goes_before(e, warp, s->order[at - 1]); at--) s->order[at] = s->order[at - 1];
+    for (; at > 0 && rank_of(e, warp) < rank_of(e, s->order[at - 1]); at--)
+      s->order[at] = s->order[at - 1];
     s->order[at] = warp;
   }
 }
@@ -360,24 +367,27 @@ static inline bool can_go(Engine *e, EngineScheduler *s, int warp) {
   return *asleep <= e->now;
 }
 
-// The first warp that can go; -1: none can. The one that was issued last is asked first, and last
-// where the control word of what it issued yields; or among the others, if it has run away. The
-// reasons of the others are asked for where somebody counts them. (hgemm/serpentine on an H200: of
-// 128 products of a turn a warp waits 112 to 163 clocks for the tensor core at five: the first one,
-// the three behind instructions that yield, and one more; in tf32/spread_copies 25 to 129 clocks
-// behind 14 of 15 that yield.)
+// The warp that is issued; -1: none can go. The one that was issued last goes on unless it has
+// yielded or run away. Then it is the turn of the oldest block with a warp that can go, and in it
+// of the warp that has issued nothing for longest. The reasons of the others are asked for where
+// somebody counts them. (lab/clock/turns.cu on an H200: four warps of a scheduler with LOP3, one in
+// six of which yields, end behind 7.9, 8.1, 8.2 and 8.3 clocks an instruction where they are of one
+// block, and behind 2.5, 4.6, 6.6 and 8.5 where they are of four.)
 static int find_first(Engine *e, EngineScheduler *s, int which) {
   const bool asks_all = e->counts || e->watch;
-  int first = -1, yielded = -1;
   order_warps(e, s, which);
   s->wakes = INT64_MAX;
-  const bool has_last = s->last >= 0 && e->warp[s->last].lives && !runs_away(e, s->last);
-  if (has_last && can_go(e, s, s->last)) *(s->yields ? &yielded : &first) = s->last;
-  for (int i = 0; i < s->n && (asks_all || first < 0); i++) {
+  const bool goes_on = s->last >= 0 && e->warp[s->last].lives && !s->yields &&
+                       !runs_away(e, s->last) && can_go(e, s, s->last);
+  int turn = goes_on ? s->last : -1;
+  for (int i = 0; i < s->n && (asks_all || !goes_on); i++) {
     const int warp = s->order[i];
-    if (can_go(e, s, warp) && first < 0 && warp != yielded) first = warp;
+    const bool is_later = turn >= 0 && rank_of(e, warp) != rank_of(e, turn);
+    if (is_later && !asks_all) break;
+    if (!can_go(e, s, warp) || is_later || goes_on) continue;
+    if (turn < 0 || e->warp[warp].issued_at < e->warp[turn].issued_at) turn = warp;
   }
-  return first >= 0 ? first : yielded;
+  return turn;
 }
 
 // A warp that has issued need not be looked at before its stall is over.

@@ -43,6 +43,8 @@ typedef struct EngineWarp {
   ClockCause reason[SASS_SCOREBOARDS];
   int opener[SASS_SCOREBOARDS];    // the instruction that opened it last
   int before;                      // the instruction that it issued last; -1: none
+  int64_t issued_at;               // when; 0: nothing yet
+  int64_t aside;                   // the first clock that it does not leave to others
   bool drains;                     // and that is a DEPBAR
   bool waits;                      // at a barrier
   int barrier;                     // its number
@@ -124,10 +126,11 @@ typedef struct EngineScheduler {
   int64_t leaves[CLOCK_QUEUE_MAX];  // when the instructions in its queue leave it, a ring
   int queued[CLOCK_QUEUE_MAX];      // which they are
   int oldest, n_queued, n_far;
-  int64_t queue_free;     // the first clock at which another may leave
-  double unit_free;       // when MUFU and what else goes to the XU has been taken by it
-  double group_free;      // when its tensor core has done what wgmma asked for
-  double group_holds;     // when those of them are done that hold up arithmetic
+  double held_up;      // of a clock, by which accesses have held up products and that is not paid
+  int64_t queue_free;  // the first clock at which another may leave
+  double unit_free;    // when MUFU and what else goes to the XU has been taken by it
+  double group_free;   // when its tensor core has done what wgmma asked for
+  double group_holds;  // when those of them are done that hold up arithmetic
   int64_t dispatch_free;  // when other arithmetic beside them has its operands
   ClockBanks banks;
   EngineCode code;

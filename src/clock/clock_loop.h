@@ -1,11 +1,13 @@
 // The cost of a loop of machine code on one SM: clocks a turn, and the waits of each warp.
 //
 // The engine plays the schedulers of an SM clock by clock. Scheduler s has the warps w with w %
-// schedulers = s. It issues one instruction a clock, and stays with the warp that it issued last;
-// where that one cannot go on it takes the youngest that can. An instruction goes when its control
-// word lets it: its stall is over, the scoreboards that it waits for are empty, and its pipe is
-// free. Where the register banks cannot give its operands in time the scheduler waits with it, and
-// the stalls of all its warps stand still.
+// schedulers = s. It issues one instruction a clock, and stays with the warp that it issued last
+// until that one cannot go on or yields. Then it takes the oldest block with a warp that can go,
+// and of its warps the one that has issued nothing for longest. A warp that yields leaves the next
+// clock to others. An instruction goes when its control word lets it: its stall is over, the
+// scoreboards that it waits for are empty, and its pipe is free. Where the register banks cannot
+// give its operands in time the scheduler waits with it, and the stalls of all its warps stand
+// still.
 //
 //   FFMA R84, R8, R35, R84     reads R8 and R84 from the even bank: two clocks of its port, one of
 //   which hides only FFMA R86, R8, R37, R86     where the instruction before it left the port free
@@ -96,6 +98,8 @@ typedef struct ClockMachine {
   int code_lines, code_ways;         // of them, that a scheduler keeps; of a set
   double code_fetch_clocks;          // until one comes that it asks for anew
   double code_port_clocks;           // between two that are sent to the SM
+  double product_hold_clocks;        // of a product, for each clock in which an access reads
+  double product_stall_clocks;       // of the shared pipe, for an access while products come
   double near_clocks;                // of a load from L1
   double far_bytes, far_most_bytes;  // that L2 gives an SM in a clock while all ask; alone
   double unit_clocks;                // of MUFU, S2R and what else has a scoreboard

@@ -71,6 +71,8 @@ static const Fact facts[] = {
     WHOLE(code_ways, 1, 8),
     CLOCKS(code_fetch_clocks),
     CLOCKS(code_port_clocks),
+    CLOCKS(product_hold_clocks),
+    CLOCKS(product_stall_clocks),
     CLOCKS(unit_clocks),
     CLOCKS(source_clocks),
     CLOCKS(local_clocks),

@@ -343,6 +343,11 @@ static bool is_past_pipe(const SassInst *inst) {
   return inst->opcode->kind == SASS_KIND_COPY && inst->bytes >= 16;
 }
 
+// Clocks from one product of mma.sync to the next, as the last ones came.
+static double gap_of_products(const Engine *e, const EngineScheduler *s) {
+  return (double)max64(1, max64(s->product_at - s->product_before, e->now - s->product_at));
+}
+
 // While products of mma.sync come, one of them reads between any two accesses of a queue; where
 // they come more seldom than they could, in a part of the cases. (LDGSTS behind one another in
 // attention kernels on an H200, with products of two other warps: 10.5 clocks each, a product's 6
@@ -350,9 +355,19 @@ static bool is_past_pipe(const SassInst *inst) {
 // lab/clock/sm.cu: 10.75 clocks for both.)
 static double wait_for_product(const Engine *e, const EngineScheduler *s) {
   if (s->queue_free <= e->now || e->in->banks_are_free) return 0;
-  const int64_t gap = max64(s->product_at - s->product_before, e->now - s->product_at);
   const double reads = s->banks.product_reads;
-  return reads * fmin(1, reads / fmax(1, (double)gap));
+  return reads * fmin(1, reads / gap_of_products(e, s));
+}
+
+// Clocks in which the shared pipe stands still for an access that finds the ports taken: where
+// those of another scheduler are taken, too, nothing else can go. (lab/clock/taken.cu on an H200, a
+// product of 6 clocks and LDS on each scheduler: two of them 10.0 clocks, three 13.4, where the
+// pipe takes 8 and 12; an LDS.128 behind every second one 8.5, 8; behind each 16.2, 16. With f16
+// sums two LDS 8.6. Two schedulers alone lose nothing.)
+static double lost_to_product(const Engine *e, const EngineScheduler *s, double wavefronts) {
+  if (!(wavefronts > 0) || e->in->banks_are_free) return 0;
+  const double part = fmin(1, e->machine->pipe_clocks[SASS_PIPE_TENSOR] / gap_of_products(e, s));
+  return e->machine->product_stall_clocks * s->banks.product_weight * part * part;
 }
 
 // The clock at which an instruction leaves the queue; the shared pipe is busy with it from then on.
@@ -362,7 +377,7 @@ static double leave_queue(Engine *e, EngineScheduler *s, const SassInst *inst, d
   if (e->shared_free > leaves) leaves = e->shared_free;
   if (is_store(inst) && sass_is_local(inst)) e->shared_free = leaves = wait_for_stores(e, leaves);
   if (!is_past_pipe(inst)) {
-    e->shared_free += wavefronts;
+    e->shared_free += wavefronts + lost_to_product(e, s, wavefronts);
     return leaves;
   }
   leaves = fmax(leaves, e->lookups_free);

@@ -46,6 +46,17 @@ START_TEST(test_a_wrong_register_does_not_fit) {
 }
 END_TEST
 
+// IMAD.IADD R13 writes R9 instead, while ATOMS [R9] may still read it: what is told are these two.
+START_TEST(test_a_register_is_read_before_it_is_written_over) {
+  enum { READER = 0x770 / 16, WRITER = 0x780 / 16 };
+  const PtxModule *module = machine_case_recorded(arena, "k15");
+  bool *concerns = ARENA_ARRAY(arena, bool, module->n_code + 1);
+  const McSwap swap = {true, 13, 9, 1};
+  ck_assert_int_gt(mc_issue_misfits(module, WRITER, &swap, concerns), 0);
+  ck_assert(concerns[READER] && concerns[WRITER]);
+}
+END_TEST
+
 // One that writes and one that reads, of which one got another register, and what tells.
 static const struct {
   const char *id;
@@ -88,6 +99,7 @@ Suite *suite_machine_issue(void) {
   tcase_add_test(tcase, test_control_words_fit);
   tcase_add_loop_test(tcase, test_a_wrong_register_does_not_fit, 0,
                       (int)(sizeof wrong / sizeof *wrong));
+  tcase_add_test(tcase, test_a_register_is_read_before_it_is_written_over);
   tcase_add_loop_test(tcase, test_a_register_is_likelier, 0, (int)(sizeof handed / sizeof *handed));
   suite_add_tcase(suite, tcase);
   return suite;

@@ -92,6 +92,25 @@ START_TEST(test_a_register_is_likelier) {
 }
 END_TEST
 
+// Under a guard that no other instruction has, an instruction is less like the others, by that one
+// guard: of k15 those that are likest to one with their guard.
+START_TEST(test_a_guard_makes_instructions_alike) {
+  enum { NOBODYS = 5 };
+  const PtxModule *module = machine_case_recorded(arena, "k15");
+  int n = 0;
+  for (int pc = 0; pc < module->n_code; pc++) ck_assert_int_ne(module->code[pc].guard, NOBODYS);
+  for (int pc = 0; pc < module->n_code; pc++) {
+    PtxInst guarded = module->code[pc];
+    guarded.guard = NOBODYS;
+    const int less =
+        mc_likeness(module, pc, &module->code[pc], NULL) - mc_likeness(module, pc, &guarded, NULL);
+    ck_assert_msg(less == 0 || less == 1, "0x%x: %d", 16 * pc, less);
+    n += less;
+  }
+  ck_assert_int_gt(n, 0);
+}
+END_TEST
+
 Suite *suite_machine_issue(void) {
   Suite *suite = suite_create("machine_issue");
   TCase *tcase = tcase_create("issue");
@@ -101,6 +120,7 @@ Suite *suite_machine_issue(void) {
                       (int)(sizeof wrong / sizeof *wrong));
   tcase_add_test(tcase, test_a_register_is_read_before_it_is_written_over);
   tcase_add_loop_test(tcase, test_a_register_is_likelier, 0, (int)(sizeof handed / sizeof *handed));
+  tcase_add_test(tcase, test_a_guard_makes_instructions_alike);
   suite_add_tcase(suite, tcase);
   return suite;
 }

@@ -6,6 +6,7 @@
 #include "machine/mc_cubin.h"
 #include "machine/mc_handed.h"
 #include "machine/mc_issue.h"
+#include "machine/mc_run.h"
 #include "machine_case.h"
 #include "open_case.h"
 
@@ -92,6 +93,30 @@ START_TEST(test_a_register_is_likelier) {
 }
 END_TEST
 
+// What comes in its turn releases no scoreboard: neither the one of its result nor the one of its
+// sources.
+START_TEST(test_arithmetic_has_no_scoreboard) {
+  enum { WRITES_AT = 110 - 64, READS_AT = 113 - 64 };
+  static const char *const names[] = {"IADD3", "LOP3", "IMAD"};
+  const PtxModule *module = machine_case_recorded(arena, "k15");
+  int n = 0;
+  for (int pc = 0; pc < module->n_code; pc++)
+    for (int i = 0; i < 3; i++) {
+      const McStep *as_it_is = module->code[pc].machine;
+      if (!as_it_is || strcmp(as_it_is->op->name, names[i]) != 0) continue;
+      McStep step = *as_it_is;
+      module->code[pc].machine = &step;
+      step.high = as_it_is->high & ~(UINT64_C(7) << WRITES_AT);
+      ck_assert_msg(mc_issue_misfits(module, -1, NULL, NULL) > 0, "0x%x writes", 16 * pc);
+      step.high = as_it_is->high & ~(UINT64_C(7) << READS_AT);
+      ck_assert_msg(mc_issue_misfits(module, -1, NULL, NULL) > 0, "0x%x reads", 16 * pc);
+      module->code[pc].machine = as_it_is;
+      n++;
+    }
+  ck_assert_int_gt(n, 10);
+}
+END_TEST
+
 // Under a guard that no other instruction has, an instruction is less like the others, by that one
 // guard: of k15 those that are likest to one with their guard.
 START_TEST(test_a_guard_makes_instructions_alike) {
@@ -120,6 +145,7 @@ Suite *suite_machine_issue(void) {
                       (int)(sizeof wrong / sizeof *wrong));
   tcase_add_test(tcase, test_a_register_is_read_before_it_is_written_over);
   tcase_add_loop_test(tcase, test_a_register_is_likelier, 0, (int)(sizeof handed / sizeof *handed));
+  tcase_add_test(tcase, test_arithmetic_has_no_scoreboard);
   tcase_add_test(tcase, test_a_guard_makes_instructions_alike);
   suite_add_tcase(suite, tcase);
   return suite;

@@ -148,8 +148,8 @@ build/$(1)/%.o: %.c build/$(1)/flags
 build/$(1)/gen/%.o: build/gen/%.c build/$(1)/flags
 	@mkdir -p $$(@D)
 	$$(call run_quietly,CC $$@,$$($(1)_COMPILE) -c $$< -o $$@)
-build/$(1)/tests/unit/%.o: QUICK = -O0 -include tests/unit/quick_check.h
-$$(call objects,$(1),$$(STAND_INS)): QUICK = -O2 -include tests/unit/quick_check.h
+build/$(1)/tests/unit/%.o: private QUICK = -O0 -include tests/unit/quick_check.h
+$$(call objects,$(1),$$(STAND_INS)): private QUICK = -O2 -include tests/unit/quick_check.h
 build/$(1)/tests/unit/main.o: build/gen/suites.def
 endef
 # A test's own text is compiled fast; what stands in for a GPU has to multiply.
@@ -167,9 +167,10 @@ $(eval $(call configuration,$(ARCH),CROSS_CC,CROSS_FLAGS))
 HOT_SOURCES := $(wildcard src/order/*.c src/clock/*.c src/sass/sass_run*.c $(addprefix src/banks/engine/,bank.c bank_copy.c sector.c) src/model/interp/*.c src/model/ops/*.c src/ptx/run/*.c src/ptx/tensor/*.c src/ptx/module/multiply.c src/ptx/record/*.c src/capsule/capsule_crc.c) \
                src/model/words/dtype.c src/model/words/formats.c src/model/words/fragment.c \
                src/model/ir/expr.c src/model/ir/expr_eval.c src/model/ir/warp_walk.c src/model/ir/lanes.c src/kernels/worker/worker_fake.c
-# What a test runs once is compiled in half of the time: commands, tools, devices, screens.
+# What a test runs once is compiled in half of the time: commands, tools, devices, screens. private: one of them has the
+# library of a driver inside, and else each object of that library would be compiled in the same way.
 ONCE_SOURCES := $(filter-out src/tui/canvas/% $(HOT_SOURCES),$(filter src/cli/% src/kernels/% src/tui/%,$(SOURCES)))
-$(call objects,asan,$(ONCE_SOURCES)) $(call objects,plain,$(ONCE_SOURCES)): QUICK = -O0
+$(call objects,asan,$(ONCE_SOURCES)) $(call objects,plain,$(ONCE_SOURCES)): private QUICK = -O0
 NATIVE := $(shell $(CC) -march=native -E -x c /dev/null >/dev/null 2>&1 && echo -march=native -ffp-contract=off)
 $(call objects,asan,$(HOT_SOURCES) $(STAND_INS)): HOT = -O3 $(NATIVE) -fomit-frame-pointer -fno-sanitize=all
 $(call objects,plain,$(HOT_SOURCES) $(STAND_INS)): HOT = -O3 $(NATIVE)
@@ -201,7 +202,7 @@ build/$(1)/libcuda.so.1: $(call objects,$(1),$(DRIVER_SOURCES)) build/$(1)/parts
 	$$(call run_quietly,LD $$@,$$($(1)_CC) $(CFLAGS) -shared -Wl$$(comma)-soname$$(comma)libcuda.so.1 \
 	  -Wl$$(comma)-z$$(comma)defs -Wl$$(comma)--gc-sections -Wl$$(comma)-s $$^ -ldl -lpthread -lm -o $$@)
 $(patsubst %,build/%/src/cli/record/driver_bytes.o,$(2)): build/$(1)/libcuda.so.1
-$(patsubst %,build/%/src/cli/record/driver_bytes.o,$(2)): EMBED = '-DGEMMVIEW_DRIVER="build/$(1)/libcuda.so.1"'
+$(patsubst %,build/%/src/cli/record/driver_bytes.o,$(2)): private EMBED = '-DGEMMVIEW_DRIVER="build/$(1)/libcuda.so.1"'
 endef
 comma := ,
 $(eval $(call driver,driver,release tsan fuzz))

@@ -62,8 +62,10 @@ ARENA, GUARDED_ARENA = f"{PROGRAMS}/src/base/arena.o", "build/guarded_arena.o"
 # Behind the options of a command, these compile what the program is, without what only the tests want to know.
 PLAIN = " -O2 -g0 -fno-sanitize=all -c "
 
-# Behind the options of a command, these compile what counts how often each line is run.
-COUNTED = " -O0 -g0 -fno-sanitize=all --coverage -w -c "
+# Behind the options of a command, these compile what counts how often each line is run. Optimized as far as lines stay
+# what they are, for whole suites are run with it; threads do not wait for each other's counts, of which only whether
+# they are 0 is asked.
+COUNTED = " -O1 -fno-early-inlining -g0 -fno-sanitize=all --coverage -fprofile-update=single -w -c "
 COVERED = "build/covered"  # its objects and programs
 LINES = "build/lines"  # what each suite ran
 

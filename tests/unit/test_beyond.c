@@ -113,8 +113,12 @@ START_TEST(what_is_left_out_ends_the_run) {
     const Run fault = run(way, places[i], false);
     ck_assert_msg(finds_it(&fault, way), "%s at %d: outcome %d", way, i, (int)fault.outcome);
   }
-  const Run outside = run(way, BASE + ALL, true);
-  ck_assert_msg(finds_it(&outside, way), "%s outside: outcome %d", way, (int)outside.outcome);
+  const uint64_t outside[] = {BASE + ALL, BASE + 2 * ALL, BASE - 128, BASE - ALL};
+  for (int i = 0; i < 4; i++) {
+    const Run fault = run(way, outside[i], true);
+    ck_assert_msg(finds_it(&fault, way), "%s outside at %d: outcome %d", way, i,
+                  (int)fault.outcome);
+  }
 }
 END_TEST
 

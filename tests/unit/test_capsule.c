@@ -265,6 +265,26 @@ START_TEST(test_extents_that_are_none_are_refused) {
 }
 END_TEST
 
+// Twelve bytes of parameters: each lies within them, the first and the last one.
+START_TEST(test_parameters_lie_within_their_bytes) {
+  static const struct {
+    CapsuleParam param[2];
+    bool is_read;
+  } rows[] = {{{{0, 12}, {12, 0}}, true}, {{{0, 13}, {8, 4}}, false}, {{{1, 12}, {8, 4}}, false},
+              {{{0, 8}, {8, 5}}, false},  {{{0, 8}, {9, 4}}, false},  {{{13, 0}, {8, 4}}, false},
+              {{{11, 1}, {0, 12}}, true}};
+  const char *why;
+  Capsule capsule = a_capsule();
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    Str out = str_new(arena);
+    capsule.param = rows[i].param;
+    ck_assert(capsule_write(arena, &capsule, collect, &out));
+    const bool is_read = read_bytes(arena, out.text, out.length, &why) != NULL;
+    ck_assert_msg(is_read == rows[i].is_read, "%zu: %s", i, why);
+  }
+}
+END_TEST
+
 // Readers of version 1 would take the end of the memory for a fault of the kernel.
 START_TEST(test_version_is_the_lowest_that_is_right) {
   const char *why;
@@ -434,6 +454,7 @@ Suite *suite_capsule(void) {
   tcase_add_test(tc, test_launches_that_are_none_are_refused);
   tcase_add_test(tc, test_numbers_of_launches_are_read_up_to_their_ends);
   tcase_add_test(tc, test_extents_that_are_none_are_refused);
+  tcase_add_test(tc, test_parameters_lie_within_their_bytes);
   tcase_add_test(tc, test_version_is_the_lowest_that_is_right);
   tcase_add_test(tc, test_any_changed_byte_is_refused);
   tcase_add_test(tc, test_mutants_are_read_or_refused);

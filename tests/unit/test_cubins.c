@@ -9,6 +9,7 @@
 #include "base/elf_file.h"
 #include "base/str.h"
 #include "kernels/toolchain/machine/kernel_code.h"
+#include "machine/mc_cubin.h"
 #include "ptx/module/line_table.h"
 
 Suite *suite_cubins(void);
@@ -94,6 +95,26 @@ START_TEST(a_cubin_says_what_it_is_for) {
 }
 END_TEST
 
+// Both kernels have 1024 bytes of their own; from sm_90 on the system has as many in front of them,
+// where a kernel has none, too.
+START_TEST(a_kernel_has_its_shared_memory) {
+  enum { RESERVED = 1024, OWN = 1024 };
+  size_t n;
+  char *bytes = cubin_of(_i, &n);
+  const int reserved = cubins[_i].sm >= 90 ? RESERVED : 0;
+  McCubin cubin;
+  ck_assert(mc_cubin_read(arena, bytes, n, &cubin));
+  ck_assert_int_eq(mc_cubin_kernel(&cubin, "dots")->shared_bytes, reserved + OWN);
+  ck_assert_int_eq(mc_cubin_kernel(&cubin, "pairs")->shared_bytes, reserved + OWN);
+  char *name = memmem(bytes, n, ".nv.shared.dots", sizeof ".nv.shared.dots");
+  ck_assert_ptr_nonnull(name);
+  name[1] = 'x';
+  ck_assert(mc_cubin_read(arena, bytes, n, &cubin));
+  ck_assert_int_eq(mc_cubin_kernel(&cubin, "dots")->shared_bytes, reserved);
+  ck_assert_int_eq(mc_cubin_kernel(&cubin, "pairs")->shared_bytes, reserved + OWN);
+}
+END_TEST
+
 // ABI version 7 has the compute capability in the low byte of its flags.
 START_TEST(a_cubin_of_cuda_12_says_it_elsewhere) {
   size_t n;
@@ -159,6 +180,7 @@ Suite *suite_cubins(void) {
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_loop_test(tcase, lines_are_those_that_nvdisasm_reads, 0, CUBINS);
   tcase_add_loop_test(tcase, a_cubin_says_what_it_is_for, 0, CUBINS);
+  tcase_add_loop_test(tcase, a_kernel_has_its_shared_memory, 0, CUBINS);
   tcase_add_test(tcase, a_cubin_of_cuda_12_says_it_elsewhere);
   tcase_add_loop_test(tcase, the_loop_is_found, 0, CUBINS);
   tcase_add_loop_test(tcase, a_table_says_what_it_lacks, 0, CUBINS);

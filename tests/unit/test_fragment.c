@@ -4,6 +4,7 @@
 #include <check.h>
 
 #include "banks/engine/formula.h"
+#include "base/str.h"
 #include "model/readings/place/fragment_text.h"
 
 Suite *suite_fragment(void);
@@ -559,6 +560,28 @@ START_TEST(test_formulas_read_as_the_ptx_isa_writes_them) {
 }
 END_TEST
 
+// Only sums in tensor memory, and atoms that make several products, have lanes to be told of.
+START_TEST(test_lanes_are_told_of_tensor_memory_alone) {
+  static const struct {
+    const char *atom;
+    AtomOperand operand;
+    const char *says;  // how it begins
+  } rows[] = {
+      {"m16n8k16.f16", ATOM_A, NULL},
+      {"m16n8k16.f16", ATOM_C, NULL},
+      {"m8n8k4.f16", ATOM_C, "the warp makes 4 products"},
+      {"tcgen05.m64n24k16.f16", ATOM_A, NULL},
+      {"tcgen05.m64n24k16.f16", ATOM_C, "tensor memory, data path layout"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const Atom atom = parse(rows[i].atom);
+    const char *said = fragment_lanes_text(arena, &atom, rows[i].operand);
+    ck_assert_msg(rows[i].says ? said && str_starts(said, rows[i].says) : !said, "%s: %s",
+                  rows[i].atom, said ? said : "nothing");
+  }
+}
+END_TEST
+
 Suite *suite_fragment(void) {
   Suite *suite = suite_create("fragment");
   TCase *tc = tcase_create("fragment");
@@ -577,6 +600,7 @@ Suite *suite_fragment(void) {
   tcase_add_loop_test(tc, test_formulas, 0, N_LAYOUTS);
   tcase_add_test(tc, test_formulas_of_tensor_memory);
   tcase_add_test(tc, test_formulas_read_as_the_ptx_isa_writes_them);
+  tcase_add_test(tc, test_lanes_are_told_of_tensor_memory_alone);
   suite_add_tcase(suite, tc);
   return suite;
 }

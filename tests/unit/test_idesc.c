@@ -242,6 +242,18 @@ START_TEST(d_lies_where_the_isa_says) {
 }
 END_TEST
 
+// 17 · 8 columns; what another kind has, or nobody, is -1, not 0.
+START_TEST(a_field_of_another_kind_has_no_value) {
+  const InstructionDescriptor d = read("f16", "m=128,n=136"), scaled = read("mxf4", "m=128,n=64");
+  ck_assert_int_eq(instruction_value(&d, "n"), 136);
+  ck_assert_int_eq(instruction_value(&d, "nega"), 0);
+  ck_assert_int_eq(instruction_value(&d, "sfa"), -1);
+  ck_assert_int_eq(instruction_value(&d, "nobody"), -1);
+  ck_assert_int_eq(instruction_value(&scaled, "sfa"), 0);
+  ck_assert_int_eq(instruction_value(&scaled, "d"), -1);
+}
+END_TEST
+
 Suite *suite_idesc(void) {
   Suite *suite = suite_create("idesc");
   TCase *tc = tcase_create("bits");
@@ -255,6 +267,7 @@ Suite *suite_idesc(void) {
   tcase_add_test(tc, what_cutlass_does_not_build_is_noted);
   tcase_add_test(tc, a_text_that_says_nothing_has_its_place);
   tcase_add_test(tc, d_lies_where_the_isa_says);
+  tcase_add_test(tc, a_field_of_another_kind_has_no_value);
   suite_add_tcase(suite, tc);
   return suite;
 }

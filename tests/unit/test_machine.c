@@ -213,6 +213,12 @@ START_TEST(test_what_is_not_known_is_refused_by_its_name) {
       {"S2R.FROB R0, SR_CTAID.X", "S2R is not run here: .FROB is not known"},
       {"S2R R0, SR_NOWHERE", "the special register is not known"},
       {"IADD3 R0, R1", "its operands are not known"},
+      // 128 registers of sums from R128 on, 64 from R192 on: one too many.
+      {"HGMMA.64x256x16.F32.BF16 R128, gdesc[UR4], RZ, !UPT, gsb0", "its operands are not known"},
+      {"HGMMA.64x256x16.F16 R192, gdesc[UR4], RZ, !UPT, gsb0", "its operands are not known"},
+      // These are known; what they would read lies outside of shared memory.
+      {"HGMMA.64x256x16.F32.BF16 R120, gdesc[UR4], RZ, !UPT, gsb0", NULL},
+      {"HGMMA.64x256x16.F16 R184, gdesc[UR4], RZ, !UPT, gsb0", NULL},
   };
   Diags diags = diags_new(arena);
   size_t n = 0, length = 0;
@@ -227,7 +233,8 @@ START_TEST(test_what_is_not_known_is_refused_by_its_name) {
   const OpenCase c = open_case_load_module(arena, 0, module);
   ck_assert_int_eq(open_case_run(&c), PTX_STOPPED);
   const PtxFinding *f = ptx_machine_finding(c.machine, 0);
-  ck_assert_int_eq(f->kind, PTX_FINDING_NOT_RUN);
+  ck_assert_int_eq(f->kind == PTX_FINDING_NOT_RUN, rows[_i].says != NULL);
+  if (!rows[_i].says) return;
   ck_assert_msg(strstr(f->text, rows[_i].says) && strstr(f->text, "(at 0x"), "%s", f->text);
 }
 END_TEST
@@ -319,7 +326,7 @@ Suite *suite_machine(void) {
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_loop_test(tcase, test_recorded_code_leaves_what_its_ptx_leaves, 0, 10);
   stress_add_turns(tcase, test_code_made_here_leaves_what_its_ptx_leaves, 10, 3);
-  tcase_add_loop_test(tcase, test_what_is_not_known_is_refused_by_its_name, 0, 4);
+  tcase_add_loop_test(tcase, test_what_is_not_known_is_refused_by_its_name, 0, 8);
   tcase_add_test(tcase, test_the_table_says_what_it_may);
   tcase_add_loop_test(tcase, test_a_planted_operand_is_found, 0, PLANTED);
   suite_add_tcase(suite, tcase);

@@ -7,6 +7,9 @@
 
 #include "base/str.h"
 #include "kernel_log.h"
+#include "machine/mc_code.h"
+#include "machine/mc_cubin.h"
+#include "machine/mc_read.h"
 #include "machine_case.h"
 #include "open_case.h"
 
@@ -398,6 +401,57 @@ START_TEST(a_parameter_ends_where_they_all_end) {
 }
 END_TEST
 
+// Threads and clusters of a launch by their records, whose three numbers differ: they come to the
+// module as they stand. k05 has one such record, __launch_bounds__(256).
+START_TEST(bounds_of_a_launch_come_to_the_module) {
+  enum { ATTRIBUTE = 1, WORDS = 4 };
+  static const unsigned char record[] = {0x04, 0x05, 0x0c, 0x00, 0x00, 0x01},
+                             attributes[] = {0x05, 0x10, 0x3d};
+  static const uint32_t bounds[3] = {8, 4, 2};
+  size_t n = 0, length = 0;
+  char *bytes = machine_case_file(arena, "k05", ".cubin", &n);
+  const char *listing = machine_case_file(arena, "k05", ".sass", &length);
+  char *at = memmem(bytes, n, record, sizeof record);
+  ck_assert_ptr_nonnull(at);
+  memcpy(at + WORDS, bounds, sizeof bounds);
+  for (int which = 0; which < 3; which++) {
+    at[ATTRIBUTE] = (char)attributes[which];
+    Diags diags = diags_new(arena);
+    McCubin cubin;
+    ck_assert(mc_cubin_read(arena, bytes, n, &cubin));
+    const PtxModule *module =
+        machine_case_read(arena, bytes, n, listing, cubin.kernels[0].name, &diags);
+    ck_assert_msg(module != NULL, "%s", diags_text(arena, &diags));
+    const PtxFunction *k = ptx_module_kernel(module, NULL, &diags);
+    const int *const said[3] = {k->maxntid, k->reqntid, k->cluster};
+    for (int other = 0; other < 3; other++)
+      for (int d = 0; d < 3; d++)
+        ck_assert_int_eq(said[other][d], other == which ? (int)bounds[d] : 0);
+  }
+}
+END_TEST
+
+// What follows values reads PT as true, and no predicate by the number of PT.
+START_TEST(a_predicate_that_is_always_true_has_no_number) {
+  static const char *const ids[] = {"k01", "k07", "k15"};
+  int always = 0, others = 0;
+  for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
+    const PtxModule *module = machine_case_recorded(arena, ids[i]);
+    for (int pc = 0; pc < module->n_code; pc++)
+      for (int g = 0; g < module->code[pc].n_groups; g++) {
+        const PtxGroup *group = &module->code[pc].groups[g];
+        if (group->kind != PTX_GROUP_PRED || group->written || !group->n) continue;
+        const PtxArg arg = module->args[group->at];
+        ck_assert_msg(arg != MC_FRAME_P + MC_PT && arg != MC_FRAME_UP + MC_PT, "%s 0x%x", ids[i],
+                      16 * pc);
+        always += arg == PTX_PRED_TRUE;
+        others += arg != PTX_PRED_TRUE;
+      }
+  }
+  ck_assert_msg(always > 0 && others > 0, "%d, %d", always, others);
+}
+END_TEST
+
 START_TEST(all_that_runs_say) { kernel_log_check("kernels/machine_forms.txt"); }
 END_TEST
 
@@ -408,6 +462,8 @@ Suite *suite_machine_forms(void) {
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_loop_test(tcase, a_form_gives_each_lane_its_value, 0, FORMS);
   tcase_add_test(tcase, a_parameter_ends_where_they_all_end);
+  tcase_add_test(tcase, bounds_of_a_launch_come_to_the_module);
+  tcase_add_test(tcase, a_predicate_that_is_always_true_has_no_number);
   suite_add_tcase(suite, tcase);
   TCase *log = tcase_create("log");
   tcase_add_test(log, all_that_runs_say);

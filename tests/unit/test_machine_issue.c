@@ -6,6 +6,7 @@
 #include "machine/mc_cubin.h"
 #include "machine/mc_handed.h"
 #include "machine/mc_issue.h"
+#include "machine/mc_run.h"
 #include "machine_case.h"
 #include "open_case.h"
 
@@ -46,6 +47,17 @@ START_TEST(test_a_wrong_register_does_not_fit) {
 }
 END_TEST
 
+// IMAD.IADD R13 writes R9 instead, while ATOMS [R9] may still read it: what is told are these two.
+START_TEST(test_a_register_is_read_before_it_is_written_over) {
+  enum { READER = 0x770 / 16, WRITER = 0x780 / 16 };
+  const PtxModule *module = machine_case_recorded(arena, "k15");
+  bool *concerns = ARENA_ARRAY(arena, bool, module->n_code + 1);
+  const McSwap swap = {true, 13, 9, 1};
+  ck_assert_int_gt(mc_issue_misfits(module, WRITER, &swap, concerns), 0);
+  ck_assert(concerns[READER] && concerns[WRITER]);
+}
+END_TEST
+
 // One that writes and one that reads, of which one got another register, and what tells.
 static const struct {
   const char *id;
@@ -81,6 +93,49 @@ START_TEST(test_a_register_is_likelier) {
 }
 END_TEST
 
+// What comes in its turn releases no scoreboard: neither the one of its result nor the one of its
+// sources.
+START_TEST(test_arithmetic_has_no_scoreboard) {
+  enum { WRITES_AT = 110 - 64, READS_AT = 113 - 64 };
+  static const char *const names[] = {"IADD3", "LOP3", "IMAD"};
+  const PtxModule *module = machine_case_recorded(arena, "k15");
+  int n = 0;
+  for (int pc = 0; pc < module->n_code; pc++)
+    for (int i = 0; i < 3; i++) {
+      const McStep *as_it_is = module->code[pc].machine;
+      if (!as_it_is || strcmp(as_it_is->op->name, names[i]) != 0) continue;
+      McStep step = *as_it_is;
+      module->code[pc].machine = &step;
+      step.high = as_it_is->high & ~(UINT64_C(7) << WRITES_AT);
+      ck_assert_msg(mc_issue_misfits(module, -1, NULL, NULL) > 0, "0x%x writes", 16 * pc);
+      step.high = as_it_is->high & ~(UINT64_C(7) << READS_AT);
+      ck_assert_msg(mc_issue_misfits(module, -1, NULL, NULL) > 0, "0x%x reads", 16 * pc);
+      module->code[pc].machine = as_it_is;
+      n++;
+    }
+  ck_assert_int_gt(n, 10);
+}
+END_TEST
+
+// Under a guard that no other instruction has, an instruction is less like the others, by that one
+// guard: of k15 those that are likest to one with their guard.
+START_TEST(test_a_guard_makes_instructions_alike) {
+  enum { NOBODYS = 5 };
+  const PtxModule *module = machine_case_recorded(arena, "k15");
+  int n = 0;
+  for (int pc = 0; pc < module->n_code; pc++) ck_assert_int_ne(module->code[pc].guard, NOBODYS);
+  for (int pc = 0; pc < module->n_code; pc++) {
+    PtxInst guarded = module->code[pc];
+    guarded.guard = NOBODYS;
+    const int less =
+        mc_likeness(module, pc, &module->code[pc], NULL) - mc_likeness(module, pc, &guarded, NULL);
+    ck_assert_msg(less == 0 || less == 1, "0x%x: %d", 16 * pc, less);
+    n += less;
+  }
+  ck_assert_int_gt(n, 0);
+}
+END_TEST
+
 Suite *suite_machine_issue(void) {
   Suite *suite = suite_create("machine_issue");
   TCase *tcase = tcase_create("issue");
@@ -88,7 +143,10 @@ Suite *suite_machine_issue(void) {
   tcase_add_test(tcase, test_control_words_fit);
   tcase_add_loop_test(tcase, test_a_wrong_register_does_not_fit, 0,
                       (int)(sizeof wrong / sizeof *wrong));
+  tcase_add_test(tcase, test_a_register_is_read_before_it_is_written_over);
   tcase_add_loop_test(tcase, test_a_register_is_likelier, 0, (int)(sizeof handed / sizeof *handed));
+  tcase_add_test(tcase, test_arithmetic_has_no_scoreboard);
+  tcase_add_test(tcase, test_a_guard_makes_instructions_alike);
   suite_add_tcase(suite, tcase);
   return suite;
 }

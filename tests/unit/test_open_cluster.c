@@ -71,6 +71,22 @@ static PtxKernel run(const char *body) { return run_threads(body, THREADS); }
   "@%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes" \
   ".multicast::cluster [s], [%in], 128, [s+1024], %h0;\n"
 
+// What lies behind s in one block is not the begin of s in the next one, however little it is.
+START_TEST(memory_of_blocks_lies_apart) {
+  for (int words = 1; words <= 5; words += 2) {
+    const PtxKernel k = run(arena_printf(
+        arena,
+        ".shared .align 4 .b32 behind[%d];\nmov.u32 %%r1, behind;\nadd.u32 %%r2, %%r25, 7;\n"
+        "@%%p31 st.shared.u32 [%%r1+%d], %%r25;\n@%%p31 st.shared.u32 [%%r28], %%r2;\n" SYNC
+        "ld.shared.u32 %%r0, [%%r1+%d];\nst.global.u32 [%%o], %%r0;\n",
+        words, 4 * words - 4, 4 * words - 4));
+    ck_assert(k.outcome == PTX_DONE && ptx_machine_findings(k.machine) == 0);
+    for (uint32_t rank = 0; rank < BLOCKS; rank++)
+      ck_assert_uint_eq(k.out[THREADS * rank], 1000 * rank);
+  }
+}
+END_TEST
+
 // Every thread gets the other block's number of the same thread; or 7·t.
 static const struct {
   const char *body;
@@ -257,6 +273,7 @@ Suite *suite_open_cluster(void) {
   tcase_add_test(tcase, test_a_block_above_maxntid_says_how_many);
   tcase_add_test(tcase, test_what_lies_in_another_block_is_not_counted);
   tcase_add_test(tcase, test_a_cluster_that_makes_no_grid_is_refused);
+  tcase_add_test(tcase, memory_of_blocks_lies_apart);
   tcase_add_test(tcase, test_all_that_runs_say);
   suite_add_tcase(suite, tcase);
   return suite;

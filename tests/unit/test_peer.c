@@ -257,7 +257,7 @@ END_TEST
 START_TEST(a_wrong_row_is_no_reference) {
   Rows rows = {.ns = {5000, 3000}, .wrong = {true, _i == 1}};
   const BenchResult *result = run_beside(&rows, "mma.sync");
-  ck_assert(result->ok);
+  ck_assert_msg(result->ok, "%s %s", result->error, result->entries[0].error);
   ck_assert(result->reference.ok == (_i == 0));
   if (_i == 0)
     ck_assert_str_eq(result->reference.name, "cuDNN");

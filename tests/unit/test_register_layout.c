@@ -304,6 +304,25 @@ START_TEST(a_conversion_is_counted) {
 }
 END_TEST
 
+// 32 threads with 2^17 registers each have 2^22 places, two warps with the same elements twice as
+// many.
+START_TEST(conversions_end_at_2_to_the_22_places) {
+  static const char blocked[] =
+      "#ttg.blocked<{sizePerThread = [1, 131072], threadsPerWarp = [32, 1], warpsPerCTA = [%d, 1], "
+      "order = [1, 0]}>";
+  const RegisterLayout *most = read_over(arena_printf(arena, blocked, 1), "32x131072", NULL);
+  const RegisterLayout *more = read_over(arena_printf(arena, blocked, 2), "32x131072", NULL);
+  RegisterMove move;
+  Diags diags = diags_new(arena);
+  ck_assert_int_eq(register_places(most), 1 << 22);
+  ck_assert(register_move_count(arena, most, most, 2, &move, &diags));
+  ck_assert_int_eq(move.same, 1 << 22);
+  ck_assert_int_eq(register_places(more), 1 << 23);
+  ck_assert(!register_move_count(arena, most, more, 2, &move, &diags));
+  ck_assert(!register_move_count(arena, more, most, 2, &move, &diags));
+}
+END_TEST
+
 START_TEST(a_file_names_its_layouts_and_moves) {
   FILE *file = fopen("tests/data/matmul.ttgir", "r");
   Str text = str_new(arena);
@@ -351,11 +370,34 @@ START_TEST(what_cannot_be_read_says_why) {
       {"SM90_64x128x16_F32F16F16_SS", "65x128", "not a multiple of the tile"},
       {"MMA_Atom\n  ThrID: _32:_1\n", NULL, "names no atom"},
       {"Tiled Copy\n  Tiler MN: (32:1,8:1)\n", NULL, "the line TiledLayoutTV is missing"},
+      {"Tiled Copy\n  Tiler MN: (32:1,8:1)\n  TiledLayoutTV: Sw<2,4,3> o _0 o (32,8):(8,1)\n", NULL,
+       "has no swizzle"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     if (!cases[i].says) continue;
     const char *said = refusal(cases[i].text, cases[i].shape);
     ck_assert_msg(strstr(said, cases[i].says), "%s: %s", cases[i].text, said);
+  }
+}
+END_TEST
+
+START_TEST(shapes_end_at_2_to_the_22_elements) {
+  static const struct {
+    const char *text;
+    int rank, size;  // rank 0: refused
+  } rows[] = {{"1", 1, 1},           {"4194304", 1, 1 << 22},
+              {"4194305", 0, 0},     {"2048x2048", 2, 1 << 22},
+              {"2048x2049", 0, 0},   {"1x2x3x4x5", 5, 120},
+              {"1x2x3x4x5x6", 0, 0}, {"64x", 0, 0},
+              {"0x4", 0, 0},         {"", 0, 0}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    TensorShape shape;
+    Diags diags = diags_new(arena);
+    const bool is_read = tensor_shape_parse(rows[i].text, &shape, &diags);
+    ck_assert_msg(is_read == (rows[i].rank > 0), "%s", rows[i].text);
+    if (!is_read) continue;
+    ck_assert_int_eq(shape.rank, rows[i].rank);
+    ck_assert_int_eq(tensor_size(&shape), rows[i].size);
   }
 }
 END_TEST
@@ -399,8 +441,10 @@ Suite *suite_register_layout(void) {
   tcase_add_test(texts, the_quads_of_version_70_are_those_of_the_isa);
   tcase_add_test(texts, a_local_load_is_counted);
   tcase_add_test(texts, a_conversion_is_counted);
+  tcase_add_test(texts, conversions_end_at_2_to_the_22_places);
   tcase_add_test(texts, a_file_names_its_layouts_and_moves);
   tcase_add_test(texts, what_cannot_be_read_says_why);
+  tcase_add_test(texts, shapes_end_at_2_to_the_22_elements);
   tcase_add_test(texts, mutated_texts_are_read_or_refused);
   suite_add_tcase(suite, texts);
   return suite;

@@ -70,7 +70,8 @@ static void multiply(Str *out, int which, unsigned idesc, const char *on_top) {
   str_printf(out, ", %s%s;\n", on_top, has_mask ? "" : products[which].behind);
 }
 
-static const char *body_of(Arena *arena, int which, unsigned idesc) {
+// D begins in this lane.
+static const char *body_from(Arena *arena, int which, unsigned idesc, unsigned lane) {
   Str out = str_new(arena);
   const bool ue4m3 = strstr(products[which].idesc, "ue4m3") != NULL;
   str_add(&out,
@@ -99,6 +100,7 @@ static const char *body_of(Arena *arena, int which, unsigned idesc) {
             "add.u64 %rd4, %rd3, 32;\n"
             "@%p3 tcgen05.cp.cta_group::1.32x128b.warpx4 [%r5], %rd3;\n"
             "@%p3 tcgen05.cp.cta_group::1.32x128b.warpx4 [%r6], %rd4;\n");
+  if (lane) str_printf(&out, "add.u32 %%r4, %%r4, 0x%x;\n", lane << 16);
   multiply(&out, which, idesc, "%p1");
   multiply(&out, which, idesc, "%p2");
   str_add(&out,
@@ -116,16 +118,20 @@ static const char *body_of(Arena *arena, int which, unsigned idesc) {
   return out.text;
 }
 
-static void tell(Arena *arena, Str *out, int which) {
-  uint32_t in[PTX_KERNEL_WORDS];
+static PtxKernel run_product(Arena *arena, int which, unsigned lane) {
+  static uint32_t in[PTX_KERNEL_WORDS];
   InstructionDescriptor d;
   Diags diags = diags_new(arena);
   ck_assert_msg(
       instruction_descriptor_parse(arena, products[which].kind, products[which].idesc, &d, &diags),
       "%s", diags_text(arena, &diags));
   for (uint32_t i = 0; i < PTX_KERNEL_WORDS; i++) in[i] = (i + 1) * 2654435761u;
-  const char *text = ptx_kernel_text(arena, body_of(arena, which, d.word));
-  const PtxKernel k = ptx_kernel_run(arena, text, NULL, LANES, in);
+  const char *text = ptx_kernel_text(arena, body_from(arena, which, d.word, lane));
+  return ptx_kernel_run(arena, text, NULL, LANES, in);
+}
+
+static void tell(Arena *arena, Str *out, int which) {
+  const PtxKernel k = run_product(arena, which, 0);
   str_printf(out, "%s%s %s%s\n", products[which].kind, products[which].words, products[which].idesc,
              products[which].behind);
   for (int i = 0; i < ptx_machine_findings(k.machine); i++) {
@@ -155,10 +161,27 @@ START_TEST(products_are_as_reviewed) {
 }
 END_TEST
 
+// The upper half of the address is the lane: any of its bits is one too many.
+START_TEST(d_begins_in_lane_0) {
+  Arena *arena = arena_new("a product");
+  for (unsigned lane = 1; lane < 128; lane *= 2, arena_reset(arena)) {
+    const PtxKernel k = run_product(arena, 0, lane);
+    bool is_told = false;
+    for (int i = 0; i < ptx_machine_findings(k.machine); i++) {
+      const PtxFinding *f = ptx_machine_finding(k.machine, i);
+      is_told |= f->text && strstr(f->text, "D begins in lane 0");
+    }
+    ck_assert_msg(is_told && k.outcome != PTX_DONE, "lane %u", lane);
+  }
+  arena_free(arena);
+}
+END_TEST
+
 Suite *suite_told_tcgen05(void) {
   Suite *suite = suite_create("told_tcgen05");
   TCase *tcase = tcase_create("products");
   tcase_add_test(tcase, products_are_as_reviewed);
+  tcase_add_test(tcase, d_begins_in_lane_0);
   suite_add_tcase(suite, tcase);
   return suite;
 }

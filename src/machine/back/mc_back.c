@@ -249,8 +249,11 @@ static bool back_from_place(Way *w, int at, uint64_t place, int hop) {
   return next.pc != NOBODY && back_in_thread(w->back, &next, hop + 1);
 }
 
-// The first register of a load that the PTX does not have; 0: none is known.
+// The first register of a load that the PTX does not have, of this thread or else of its warp; 0:
+// none is known.
 static int wrong_piece(const Way *w, const McEvent *e) {
+  const int word = mc_wrong_word(&w->known, e);
+  if (word != NOBODY) return word;
   for (int p = 0; p < e->n_wrote; p++)
     if (!mc_is_right(&w->known, e, p)) return p;
   return 0;

@@ -24,6 +24,7 @@ typedef struct Beside {
   Side there;       // its PTX; without a machine: it is not run
   bool is_there_known;
   bool *failed;        // words that are not right
+  int64_t lanes;       // lane instructions that the words of one question may take
   OpenListings known;  // of all trials: their words are the same ones again and again
 } Beside;
 
@@ -127,7 +128,6 @@ static int always_runs(const Against *a, unsigned char *cubin) {
 // One bit of one of these instructions that decides it; NULL: none does.
 static const McNearby *nearby(Against *a, Beside *beside, const int *hints, int n_hints, int bits,
                               McNearbyWhich which) {
-  const int64_t lanes = INT64_C(200000000);  // some seconds
   const NearbyGiven given = {.kernel = a->r->kernel->name,
                              .cubin = a->cubin,
                              .bytes = a->cubin_bytes,
@@ -139,7 +139,7 @@ static const McNearby *nearby(Against *a, Beside *beside, const int *hints, int 
                                        .worth = worth,
                                        .self = beside,
                                        .which = which,
-                                       .lanes = lanes,
+                                       .lanes = beside->lanes,
                                        .failed = beside->failed,
                                        .remembers = !beside->symptom.n},
                              .known = &beside->known};
@@ -227,10 +227,10 @@ static bool is_early(const McSymptom *symptom, const Side *ptx) {
   return symptom->when < ptx_machine_lane_instructions(ptx->machine) / PART;
 }
 
-enum { CONCERNED = 4, ALL_FIRST_HINTS = CONCERNED + MC_UNWRITTEN_MAX + MC_FIRST_HINTS };
+enum { CONCERNED = 4, ALL_FIRST_HINTS = CONCERNED + MC_FLOW_HINTS + MC_FIRST_HINTS };
 
 // Instructions that control words do not fit, where they are few, those that read what nobody
-// writes, then those of the way back.
+// writes or write what nobody reads, then those of the way back.
 static int first_hints(const Against *a, const McFault *fault, const int *line,
                        int out[ALL_FIRST_HINTS]) {
   const PtxModule *module = a->sides.module[SIDE_MACHINE];
@@ -240,9 +240,9 @@ static int first_hints(const Against *a, const McFault *fault, const int *line,
   for (int pc = 0; pc < module->n_code; pc++) n_concerned += concerns[pc];
   for (int pc = 0; pc < module->n_code && n_concerned <= CONCERNED; pc++)
     if (concerns[pc]) mc_add_once(out, &n, pc);
-  int unwritten[MC_UNWRITTEN_MAX];
-  const int n_unwritten = mc_unwritten_hints(a->arena, module, unwritten, MC_UNWRITTEN_MAX);
-  for (int i = 0; i < n_unwritten; i++) mc_add_once(out, &n, unwritten[i]);
+  int flow[MC_FLOW_HINTS];
+  const int n_flow = mc_flow_hints(a->arena, module, flow, MC_FLOW_HINTS);
+  for (int i = 0; i < n_flow; i++) mc_add_once(out, &n, flow[i]);
   const int n_named = mc_first_hints(fault, line, module->n_code - 1, named);
   for (int i = 0; i < n_named; i++) mc_add_once(out, &n, named[i]);
   return n;
@@ -260,13 +260,14 @@ static bool is_likely(const McNearby *word) {
 // may do so by chance.
 void against_prove(Against *a, const McFault *fault, const Side *ptx, const SideWord *word,
                    const int *line) {
-  enum { CLEAR = 1 };  // operands
+  enum { CLEAR = 1, WHOLE = 3 };  // operands; a trial to its end takes so many times as long
   if (ptx->outcome != PTX_DONE) return;
   Beside beside = {.against = a,
                    .ptx = ptx,
                    .word = word,
                    .fault = fault,
                    .line = line,
+                   .lanes = INT64_C(200000000),  // some seconds
                    .known = open_listings(a->arena)};
   beside.failed =
       ARENA_ARRAY(a->arena, bool, a->sides.module[SIDE_MACHINE]->n_code *MC_NEARBY_BITS + 1);
@@ -285,13 +286,16 @@ void against_prove(Against *a, const McFault *fault, const Side *ptx, const Side
   int all[MC_SLICE_MAX + MC_HINTS_MAX];
   const int n_all = mc_all_hints(fault, all);
   const McNearby *near = nearby(a, &beside, all, n_all, MC_NEARBY_BITS, MC_NEARBY_GAINS);
-  if (!near || (likely && likely->gain > near->gain)) near = likely;
-  if (one_bit.found && (!near || near->gain < one_bit.gain) && tell_repair(a, &one_bit)) return;
-  if (tell_word(a, near)) return;
   // The way back may have gone by a value that is right.
   const bool had_symptom = beside.symptom.n > 0;
   beside.symptom.n = 0;
-  if (had_symptom && prove_words(a, &beside, all, n_all, MC_NEARBY_GAINS)) return;
+  if (!near && had_symptom) {
+    beside.lanes *= WHOLE;
+    near = nearby(a, &beside, all, n_all, MC_NEARBY_BITS, MC_NEARBY_GAINS);
+  }
+  if (!near || (likely && likely->gain > near->gain)) near = likely;
+  if (one_bit.found && (!near || near->gain < one_bit.gain) && tell_repair(a, &one_bit)) return;
+  if (tell_word(a, near)) return;
   if (prove_repair(a, &beside, hints, n_hints, MC_REPAIR_NAMED)) return;
   if (prove_opcode(a, &beside, n_hints ? hints[0] : 0)) return;
   prove_repair(a, &beside, hints, n_hints, MC_REPAIR_SWEEP);

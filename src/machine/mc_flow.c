@@ -147,11 +147,17 @@ static Node node_of(const PtxInst *code, int pc, int n) {
   return out;
 }
 
+static bool sets_predicates(const PtxInst *inst) {
+  return inst->machine && str_equal(inst->machine->op->name, "R2P");
+}
+
 // The registers that an opaque instruction may read, or write: those that some instruction does,
-// and all predicates; any at all where an instruction does not tell its own.
+// and all predicates, if R2P writes them; any at all where an instruction does not tell its own.
 static Set any_of(const PtxInst *code, const Node *node, int n, bool writes) {
   Set out = {{0}};
-  for (PtxArg pred = MC_FRAME_T; pred < MC_FOLLOWED; pred++) put(&out, pred);
+  bool has_all = !writes;
+  for (int pc = 0; pc < n; pc++) has_all |= !code[pc].machine || sets_predicates(&code[pc]);
+  for (PtxArg pred = MC_FRAME_T; pred < MC_FOLLOWED && has_all; pred++) put(&out, pred);
   for (int pc = 0; pc < n; pc++) {
     if (is_untold(&code[pc])) return everything;
     for (int i = 0; i < WORDS; i++)

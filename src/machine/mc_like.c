@@ -91,3 +91,17 @@ int mc_lone_numbers(const PtxModule *module, int pc, const PtxInst *inst) {
            !has_number(module, pc, step->operands[i].read->value, in_bank);
   return n;
 }
+
+bool mc_has_odd_number(const PtxModule *module, int pc) {
+  enum { LOW = 16 };
+  const McStep *step = module->code[pc].machine;
+  for (int i = 0; step && i < step->n; i++) {
+    if (!is_number(&step->operands[i], false)) continue;
+    const int64_t value = step->operands[i].read->value, low = value & ((1 << LOW) - 1);
+    const int64_t high = value - low;
+    if (value > 0 && low && high && !(high & (high - 1)) && !has_number(module, pc, value, false) &&
+        has_number(module, pc, low, false))
+      return true;
+  }
+  return false;
+}

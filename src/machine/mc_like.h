@@ -23,3 +23,6 @@ int mc_likeness(const PtxModule *module, int pc, const PtxInst *inst, const McSw
 bool mc_has_usual_words(const PtxModule *module, int pc, const PtxInst *inst);
 // Numbers of an instruction that no other one has: sizes, steps and masks come several times.
 int mc_lone_numbers(const PtxModule *module, int pc, const PtxInst *inst);
+// Whether it has a number that no other one has, but for one bit far above all others: 0x1000020
+// beside 0x20.
+bool mc_has_odd_number(const PtxModule *module, int pc);

@@ -110,14 +110,28 @@ static int others_with(const PtxModule *module, int but, PtxArg reg) {
   return n;
 }
 
-// Whether it reads, and did not before, what a single other instruction has to do with: that one
-// wrote to a wrong register, rather than this one reads one.
+// The most that others have to do with one of the registers that a list has and another one not.
+static int others_with_lost(const PtxModule *module, int pc, const PtxArg *before, int n_before,
+                            const PtxArg *now, int n) {
+  int most = 0;
+  for (int i = 0; i < n_before; i++) {
+    const int others = is_in(now, n, before[i]) ? 0 : others_with(module, pc, before[i]);
+    if (others > most) most = others;
+  }
+  return most;
+}
+
+// Whether it reads, and did not before, what a single other instruction has to do with, in place of
+// what more have: that one wrote to a wrong register, rather than this one reads one.
 static bool reads_astray(const PtxModule *module, const PtxModule *was, int pc) {
   PtxArg now[MC_FLOW_SOURCES], before[MC_FLOW_SOURCES];
   const int n = mc_flow_reads(&module->code[pc], now),
             n_before = mc_flow_reads(&was->code[pc], before);
-  for (int i = 0; i < n; i++)
-    if (!is_in(before, n_before, now[i]) && others_with(module, pc, now[i]) <= 1) return true;
+  const int lost = others_with_lost(module, pc, before, n_before, now, n);
+  for (int i = 0; i < n; i++) {
+    const int others = others_with(module, pc, now[i]);
+    if (!is_in(before, n_before, now[i]) && others <= 1 && others < lost) return true;
+  }
   return false;
 }
 
@@ -249,10 +263,10 @@ static int fewer_changes(const McNearby *word, const PtxInst *was, const PtxInst
   return word->is_same_op ? changes_in(was) - changes_in(is) : 0;
 }
 
-// How much more usual its numbers and modifiers are; those of another operation are not comparable.
+// How much more usual its numbers and modifiers are; another operation is to have usual modifiers.
 static int more_usual(const McNearby *word, const PtxModule *module, const PtxInst *was) {
   const PtxInst *is = &module->code[word->pc];
-  if (!word->is_same_op) return 0;
+  if (!word->is_same_op) return mc_has_usual_words(module, word->pc, is) - 1;
   return mc_lone_numbers(module, word->pc, was) - mc_lone_numbers(module, word->pc, is) +
          mc_has_usual_words(module, word->pc, is) - mc_has_usual_words(module, word->pc, was) +
          mc_meets_in_bank(was, NULL) - mc_meets_in_bank(is, NULL);

@@ -519,6 +519,10 @@ END_TEST
 #define k13 \
   "k13", "grid=8x8,block=32x8 --arg mem:60000 --arg mem:60000 --arg 250 --arg 60 --arg 0.2"
 #define k15 "k15", "grid=20,block=192 --arg mem:120004 --arg mem:1032:zero --arg 30001"
+#define k17                                                                                 \
+  "k17",                                                                                    \
+      "grid=8x2,block=128 --arg mem:32768 --arg mem:32768 --arg mem:32768 --arg mem:32768 " \
+      "--arg 128 --arg 0.125"
 #define k19 "k19", "grid=24,block=160,smem=16000 --arg mem:46080 --arg mem:15360 --arg 6"
 
 // A bit of an instruction of the cubin turned round, and what the report says of it.
@@ -570,6 +574,13 @@ static const struct {
     {k15, 0x740, 21, "LOP3.LUT R45, R12", "as LOP3.LUT R13, R12, 0x3fc, RZ, 0xc0, !PT, one bit"},
     // R30 could be read, too: in one bank with the address beside it.
     {k11, 0x390, 16, "IMAD.IADD R30, R3", "as IMAD.IADD R31, R3.reuse, 0x1, R6, one bit away"},
+    // Nobody else has R149; R21 is the lower one.
+    {k19, 0x420, 39, "STS [R22], R149", "as STS [R22], R21, one bit away"},
+    // A number like no other, in a loop that the way back does not come by.
+    {k17, 0x3260, 56, "UIADD3 UR4, UR4, 0x1000020", "as UIADD3 UR4, UR4, 0x20, URZ, one bit"},
+    // Too little of a right value is stored; and one of the many steps of a remainder.
+    {k05, 0x4b0, 75, "STS.U8 [R37+0x2c0], R26", "as STS [R37+0x2c0], R26, one bit away"},
+    {k19, 0x180, 75, "IMAD.HI.U32 R13, R13, R9, -R12", "as IMAD.HI.U32 R13, R13, R9, R12, one"},
     // The first word of the load is right in this thread, and in no other one.
     {k05, 0x2c0, 75, "LEA R37, R37, UR7, 0x3", "as LEA R37, R37, UR7, 0x2, one bit away"},
 };

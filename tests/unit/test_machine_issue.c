@@ -105,6 +105,7 @@ START_TEST(test_what_is_usual) {
   const int pc = 0x210 / 16;
   ck_assert(mc_lone_numbers(module, pc, &module->code[pc]) == 0);
   ck_assert(mc_lone_numbers(other, pc, &other->code[pc]) == 1);
+  ck_assert(!mc_has_odd_number(other, pc) && !mc_has_odd_number(module, pc));
   other = with_text("k15", "ISETP.GT.AND P1, PT, R2, 0x900", "ISETP.GT.XOR P1, PT, R2, 0x900");
   ck_assert(mc_has_usual_words(module, pc + 1, &module->code[pc + 1]));
   ck_assert(!mc_has_usual_words(other, pc + 1, &other->code[pc + 1]));

@@ -246,7 +246,10 @@ static bool back_from_place(Way *w, int at, uint64_t place, int hop) {
   const bool misplaced = other && next.pc != NOBODY && is_misplaced(w->back, &next);
   if (other && !misplaced && back_to_wait(w, at, place, &ptx, &next, hop)) return true;
   if (other && !misplaced && back_from_missing(w->back, &ptx, hop + 1)) return true;
-  return next.pc != NOBODY && back_in_thread(w->back, &next, hop + 1);
+  if (next.pc == NOBODY) return false;
+  if (back_in_thread(w->back, &next, hop + 1)) return true;
+  come_by(w->back, next.pc);  // it may have stored too little of what is right
+  return false;
 }
 
 // The first register of a load that the PTX does not have, of this thread or else of its warp; 0:

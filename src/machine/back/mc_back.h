@@ -48,7 +48,7 @@ enum { MC_HINTS_MAX = MC_WAY_MAX + MC_BESIDE_MAX + MC_EARLY_MAX + 3 };
 int mc_back_hints(const McFault *fault, int out[MC_HINTS_MAX]);
 // The early ones, the few that the PTX line of the first one became, and those that the way back
 // ends at and begins with, which a proof tries before all others; how many.
-enum { MC_FIRST_BESIDE = 4, MC_FIRST_STEPS = 8 };
+enum { MC_FIRST_BESIDE = 4, MC_FIRST_STEPS = 16 };
 enum { MC_FIRST_HINTS = MC_FIRST_EARLY + MC_FIRST_BESIDE + MC_FIRST_STEPS + 3 };
 int mc_first_hints(const McFault *fault, const int *line, int n_code, int out[MC_FIRST_HINTS]);
 // The slice, then all others of mc_back_hints(), each once; how many.

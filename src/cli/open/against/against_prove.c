@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "cli/open/open_cubin.h"
 #include "machine/mc_issue.h"
+#include "machine/mc_like.h"
 
 typedef struct Beside {
   const Against *against;
@@ -24,7 +25,6 @@ typedef struct Beside {
   Side there;       // its PTX; without a machine: it is not run
   bool is_there_known;
   bool *failed;        // words that are not right
-  int64_t lanes;       // lane instructions that the words of one question may take
   OpenListings known;  // of all trials: their words are the same ones again and again
 } Beside;
 
@@ -128,6 +128,7 @@ static int always_runs(const Against *a, unsigned char *cubin) {
 // One bit of one of these instructions that decides it; NULL: none does.
 static const McNearby *nearby(Against *a, Beside *beside, const int *hints, int n_hints, int bits,
                               McNearbyWhich which) {
+  const int64_t lanes = INT64_C(200000000);  // some seconds
   const NearbyGiven given = {.kernel = a->r->kernel->name,
                              .cubin = a->cubin,
                              .bytes = a->cubin_bytes,
@@ -139,7 +140,7 @@ static const McNearby *nearby(Against *a, Beside *beside, const int *hints, int 
                                        .worth = worth,
                                        .self = beside,
                                        .which = which,
-                                       .lanes = beside->lanes,
+                                       .lanes = lanes,
                                        .failed = beside->failed,
                                        .remembers = !beside->symptom.n},
                              .known = &beside->known};
@@ -227,10 +228,10 @@ static bool is_early(const McSymptom *symptom, const Side *ptx) {
   return symptom->when < ptx_machine_lane_instructions(ptx->machine) / PART;
 }
 
-enum { CONCERNED = 4, ALL_FIRST_HINTS = CONCERNED + MC_FLOW_HINTS + MC_FIRST_HINTS };
+enum { CONCERNED = 4, ODD = 4, ALL_FIRST_HINTS = CONCERNED + ODD + MC_FLOW_HINTS + MC_FIRST_HINTS };
 
-// Instructions that control words do not fit, where they are few, those that read what nobody
-// writes or write what nobody reads, then those of the way back.
+// Instructions that control words do not fit, where they are few, those with a number like no
+// other, those that read what nobody writes or write what nobody reads, then those of the way back.
 static int first_hints(const Against *a, const McFault *fault, const int *line,
                        int out[ALL_FIRST_HINTS]) {
   const PtxModule *module = a->sides.module[SIDE_MACHINE];
@@ -240,6 +241,11 @@ static int first_hints(const Against *a, const McFault *fault, const int *line,
   for (int pc = 0; pc < module->n_code; pc++) n_concerned += concerns[pc];
   for (int pc = 0; pc < module->n_code && n_concerned <= CONCERNED; pc++)
     if (concerns[pc]) mc_add_once(out, &n, pc);
+  for (int pc = 0, n_odd = 0; pc < module->n_code && n_odd < ODD; pc++)
+    if (mc_has_odd_number(module, pc)) {
+      mc_add_once(out, &n, pc);
+      n_odd++;
+    }
   int flow[MC_FLOW_HINTS];
   const int n_flow = mc_flow_hints(a->arena, module, flow, MC_FLOW_HINTS);
   for (int i = 0; i < n_flow; i++) mc_add_once(out, &n, flow[i]);
@@ -260,14 +266,13 @@ static bool is_likely(const McNearby *word) {
 // may do so by chance.
 void against_prove(Against *a, const McFault *fault, const Side *ptx, const SideWord *word,
                    const int *line) {
-  enum { CLEAR = 1, WHOLE = 3 };  // operands; a trial to its end takes so many times as long
+  enum { CLEAR = 1 };  // operands
   if (ptx->outcome != PTX_DONE) return;
   Beside beside = {.against = a,
                    .ptx = ptx,
                    .word = word,
                    .fault = fault,
                    .line = line,
-                   .lanes = INT64_C(200000000),  // some seconds
                    .known = open_listings(a->arena)};
   beside.failed =
       ARENA_ARRAY(a->arena, bool, a->sides.module[SIDE_MACHINE]->n_code *MC_NEARBY_BITS + 1);
@@ -289,10 +294,7 @@ void against_prove(Against *a, const McFault *fault, const Side *ptx, const Side
   // The way back may have gone by a value that is right.
   const bool had_symptom = beside.symptom.n > 0;
   beside.symptom.n = 0;
-  if (!near && had_symptom) {
-    beside.lanes *= WHOLE;
-    near = nearby(a, &beside, all, n_all, MC_NEARBY_BITS, MC_NEARBY_GAINS);
-  }
+  if (!near && had_symptom) near = nearby(a, &beside, all, n_all, MC_NEARBY_BITS, MC_NEARBY_GAINS);
   if (!near || (likely && likely->gain > near->gain)) near = likely;
   if (one_bit.found && (!near || near->gain < one_bit.gain) && tell_repair(a, &one_bit)) return;
   if (tell_word(a, near)) return;

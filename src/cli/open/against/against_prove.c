@@ -228,7 +228,12 @@ static bool is_early(const McSymptom *symptom, const Side *ptx) {
   return symptom->when < ptx_machine_lane_instructions(ptx->machine) / PART;
 }
 
-enum { CONCERNED = 4, ODD = 4, ALL_FIRST_HINTS = CONCERNED + ODD + MC_FLOW_HINTS + MC_FIRST_HINTS };
+enum {
+  CONCERNED = 4,
+  ODD = 4,
+  UNTOLD = 8,
+  ALL_FIRST_HINTS = CONCERNED + ODD + MC_FLOW_HINTS + MC_FIRST_HINTS
+};
 
 // Instructions that control words do not fit, where they are few, those with a number like no
 // other, those that read what nobody writes or write what nobody reads, then those of the way back.
@@ -251,6 +256,17 @@ static int first_hints(const Against *a, const McFault *fault, const int *line,
   for (int i = 0; i < n_flow; i++) mc_add_once(out, &n, flow[i]);
   const int n_named = mc_first_hints(fault, line, module->n_code - 1, named);
   for (int i = 0; i < n_named; i++) mc_add_once(out, &n, named[i]);
+  return n;
+}
+
+// No way back leads to an instruction whose registers are not told: a few of them are tried last.
+static int add_untold(const Against *a, int out[], int n) {
+  const PtxModule *module = a->sides.module[SIDE_MACHINE];
+  for (int pc = 0, added = 0; pc < module->n_code && added < UNTOLD; pc++)
+    if (mc_flow_is_untold(&module->code[pc])) {
+      mc_add_once(out, &n, pc);
+      added++;
+    }
   return n;
 }
 
@@ -288,8 +304,8 @@ void against_prove(Against *a, const McFault *fault, const Side *ptx, const Side
   if (one_bit.found && one_bit.gain > CLEAR && tell_repair(a, &one_bit)) return;
   // From here on trials are many.
   if (is_early(&fault->symptom, ptx)) beside.symptom = fault->symptom;
-  int all[MC_SLICE_MAX + MC_HINTS_MAX];
-  const int n_all = mc_all_hints(fault, all);
+  int all[MC_SLICE_MAX + MC_HINTS_MAX + UNTOLD];
+  const int n_all = add_untold(a, all, mc_all_hints(fault, all));
   const McNearby *near = nearby(a, &beside, all, n_all, MC_NEARBY_BITS, MC_NEARBY_GAINS);
   // The way back may have gone by a value that is right.
   const bool had_symptom = beside.symptom.n > 0;

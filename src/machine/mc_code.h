@@ -82,7 +82,7 @@ typedef struct McStep {
   McGather gathers[MC_TEMPORARIES];
   McScatter scatters[2];
   const PtxInst *as;   // NULL: the row's function
-  int64_t reach;       // of a branch: the byte it goes to, a register aside
+  int64_t reach;       // of a branch, or BSSY: the byte it names, a register aside
   uint64_t low, high;  // as it stands in the code
 } McStep;
 

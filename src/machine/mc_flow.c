@@ -87,8 +87,7 @@ static bool is_one_of(const PtxInst *inst, const char *const *names, size_t n) {
   return false;
 }
 
-// Whether it reads or writes registers that its operands do not tell.
-static bool is_untold(const PtxInst *inst) {
+bool mc_flow_is_untold(const PtxInst *inst) {
   static const char *const names[] = {"HGMMA", "IGMMA", "QGMMA"};
   return inst->machine && is_one_of(inst, names, sizeof names / sizeof *names);
 }
@@ -96,7 +95,8 @@ static bool is_untold(const PtxInst *inst) {
 // Whether any of the registers that the kernel has may be read or written there, or behind it.
 static bool is_opaque(const PtxInst *inst) {
   static const char *const names[] = {"CALL", "RET", "BRX", "P2R", "R2P", "WARPSYNC"};
-  return !inst->machine || is_untold(inst) || is_one_of(inst, names, sizeof names / sizeof *names);
+  return !inst->machine || mc_flow_is_untold(inst) ||
+         is_one_of(inst, names, sizeof names / sizeof *names);
 }
 
 // A word of the launch, such as the descriptor of global memory, may have no reader that tells.
@@ -147,13 +147,19 @@ static Node node_of(const PtxInst *code, int pc, int n) {
   return out;
 }
 
+static bool sets_predicates(const PtxInst *inst) {
+  return inst->machine && str_equal(inst->machine->op->name, "R2P");
+}
+
 // The registers that an opaque instruction may read, or write: those that some instruction does,
-// and all predicates; any at all where an instruction does not tell its own.
+// and all predicates, if R2P writes them; any at all where an instruction does not tell its own.
 static Set any_of(const PtxInst *code, const Node *node, int n, bool writes) {
   Set out = {{0}};
-  for (PtxArg pred = MC_FRAME_T; pred < MC_FOLLOWED; pred++) put(&out, pred);
+  bool has_all = !writes;
+  for (int pc = 0; pc < n; pc++) has_all |= !code[pc].machine || sets_predicates(&code[pc]);
+  for (PtxArg pred = MC_FRAME_T; pred < MC_FOLLOWED && has_all; pred++) put(&out, pred);
   for (int pc = 0; pc < n; pc++) {
-    if (is_untold(&code[pc])) return everything;
+    if (mc_flow_is_untold(&code[pc])) return everything;
     for (int i = 0; i < WORDS; i++)
       out.bits[i] |= writes ? node[pc].writes.bits[i] : node[pc].reads.bits[i];
   }

@@ -30,6 +30,8 @@ enum { MC_FLOW_SOURCES = 64 };
 int mc_flow_reads(const PtxInst *inst, PtxArg out[MC_FLOW_SOURCES]);
 int mc_flow_writes(const PtxInst *inst, PtxArg out[MC_FLOW_SOURCES]);
 
+// Whether it reads or writes registers that its operands do not tell: a product of a warp group.
+bool mc_flow_is_untold(const PtxInst *inst);
 bool mc_writes_register(const McStep *step, PtxArg reg);
 // The last instruction in front of a place that writes a predicate that is never read; -1: none.
 int mc_dead_predicate(const PtxInst *code, int n_code, int pc);

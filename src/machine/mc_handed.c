@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "machine/mc_banks.h"
 #include "machine/mc_flow.h"
 #include "machine/mc_issue.h"
 
@@ -39,7 +40,7 @@ static McSwap swap_to(const PtxInst *inst, bool writes, const McHanded *h, PtxAr
   return (McSwap){writes, has_it ? reg : other, reg, h->n};
 }
 
-enum { OF_LIKE = 5, OF_IN_PLACE = 13, OF_LOWER = 4, OF_ALONE = 25, OF_MISFIT = 20 };
+enum { OF_LIKE = 5, OF_IN_PLACE = 13, OF_LOWER = 4, OF_ALONE = 25, OF_MISFIT = 20, OF_BANK = 10 };
 
 // The weight of one of the two.
 static int weight_of(const PtxModule *module, const McHanded *h, PtxArg reg) {
@@ -54,7 +55,7 @@ static int weight_of(const PtxModule *module, const McHanded *h, PtxArg reg) {
   const int misfits =
       mc_issue_misfits(module, writes_it ? h->writer : h->reader, writes_it ? &to : &from, NULL);
   return OF_LIKE * like + OF_IN_PLACE * in_place + (int)lround(MC_ODDS * log(uses + 1)) -
-         OF_ALONE * !uses - OF_MISFIT * misfits;
+         OF_ALONE * !uses - OF_MISFIT * misfits - OF_BANK * mc_meets_in_bank(reader, &from);
 }
 
 int mc_handed_in(const PtxModule *module, const McHanded *h) {

@@ -48,6 +48,7 @@ typedef struct State {
   bool *concerns;
   int n;
   bool *is_target;
+  bool has_stack;  // the stack pointer is set
   int clock;
   int writer[MC_FOLLOWED], at[MC_FOLLOWED];  // of a register; MC_NOWHERE
   int reader[MC_FOLLOWED];                   // that releases a scoreboard once it has read
@@ -92,6 +93,15 @@ static void forget(State *s) {
 }
 
 static const McStep *step_of(const State *s, int pc) { return s->module->code[pc].machine; }
+
+// The barrier at which lanes meet that an instruction names; 0: none.
+static PtxArg barrier_of(const PtxInst *inst) {
+  const McStep *step = inst->machine;
+  for (int i = 0; step && i < step->n; i++)
+    if (step->operands[i].present && step->operands[i].letter == 'b')
+      return MC_FRAME_B + step->operands[i].read->number;
+  return 0;
+}
 
 static bool is_named(const McStep *step, const char *const *names, size_t n) {
   for (size_t i = 0; i < n; i++)
@@ -270,10 +280,95 @@ static void carry_out(State *s, int pc, const Registers *reads, const Registers 
   s->clock += stall ? stall : 1;
 }
 
+// ---- registers that are kept ------------------------------------------------------------------
+
+static bool is_among(const Registers *of, PtxArg first, int n) {
+  for (int i = 0; i < of->n; i++)
+    if (of->of[i] >= first && of->of[i] < first + n) return true;
+  return false;
+}
+
+// Whether an instruction soon behind reads registers that this one keeps, as far as is known.
+static bool is_read_soon(const State *s, int pc, PtxArg first, int n) {
+  enum { SOON = 16 };  // 9 at most in code of ptxas for sm_90a, 14 for sm_80
+  for (int at = pc + 1; at < s->module->n_code && at <= pc + SOON; at++) {
+    const PtxInst *inst = &s->module->code[at];
+    if (!inst->machine || inst->why || is_opaque(inst->machine)) return true;
+    const Registers reads = read_by(s, at), writes = written_by(s, at);
+    if (is_among(&reads, first, n)) return true;
+    if (is_among(&writes, first, n)) return false;
+  }
+  return false;
+}
+
+static void look_at_kept(State *s, int pc) {
+  const McStep *step = step_of(s, pc);
+  bool is_in_vain = false;
+  for (int i = 0; i < step->n; i++) {
+    const McOperand *o = &step->operands[i];
+    if (!o->present || !o->read || !o->read->is_kept || o->read->is_uniform) continue;
+    if (o->read->kind != MC_REGISTER || o->read->number == MC_RZ) continue;
+    PtxArg first = MC_FRAME_R + o->read->number;
+    const McSwap *swap = s->swap && pc == s->pc && !s->swap->writes ? s->swap : NULL;
+    if (swap && swap->was == first) first = swap->is;
+    is_in_vain |= !is_read_soon(s, pc, first, o->n > 0 ? o->n : 1);
+  }
+  if (!is_in_vain) return;
+  misfit(s, pc);
+  concern(s, pc + 1);
+}
+
+// ---- the stack pointer ------------------------------------------------------------------------
+
+// R1 points at the stack: code sets it once, where it begins, and else adds to it.
+static void look_at_stack(State *s, int pc, const Registers *reads, const Registers *writes) {
+  const PtxArg stack = MC_FRAME_R + 1;
+  if (!is_among(writes, stack, 1)) return;
+  const bool is_set = s->has_stack;
+  s->has_stack = true;
+  if (is_set && !is_among(reads, stack, 1)) misfit(s, pc);
+}
+
+// ---- where lanes meet -------------------------------------------------------------------------
+
+// The instruction in front of the place that a BSSY names; MC_NOWHERE.
+static int meeting_of(const State *s, int pc) {
+  const McStep *step = step_of(s, pc);
+  if (!str_equal(step->op->name, "BSSY") || step->reach % MC_BYTES) return MC_NOWHERE;
+  const int64_t at = step->reach / MC_BYTES - 1;
+  return at > pc && at < s->module->n_code ? (int)at : MC_NOWHERE;
+}
+
+static bool meets(const State *s, int pc, PtxArg barrier) {
+  const PtxInst *inst = &s->module->code[pc];
+  return inst->machine && str_equal(inst->machine->op->name, "BSYNC") &&
+         barrier_of(inst) == barrier;
+}
+
+// BSSY B0 names the place behind a BSYNC B0, and each BSYNC has such a BSSY: in all code of ptxas
+// for sm_80, sm_90a and sm_120a.
+static void look_at_meetings(State *s) {
+  const PtxModule *module = s->module;
+  for (int pc = 0; pc < module->n_code; pc++) {
+    const PtxArg barrier = barrier_of(&module->code[pc]);
+    const bool waits = barrier && meets(s, pc, barrier);
+    bool has_place = false;
+    for (int by = 0; by < pc && waits && !has_place; by++)
+      has_place = barrier_of(&module->code[by]) == barrier && meeting_of(s, by) == pc;
+    if (waits && !has_place) misfit(s, pc);
+    if (!barrier || !str_equal(step_of(s, pc)->op->name, "BSSY")) continue;
+    const int at = meeting_of(s, pc);
+    if (at < 0 || !meets(s, at, barrier)) misfit(s, pc);
+  }
+}
+
+// ---- all of it --------------------------------------------------------------------------------
+
 static void find_targets(State *s) {
   for (int pc = 0; pc < s->module->n_code; pc++) {
     const PtxInst *inst = &s->module->code[pc];
-    const int64_t to = inst->machine ? inst->machine->reach / MC_BYTES : MC_NOWHERE;
+    const bool goes = inst->machine && !barrier_of(inst);
+    const int64_t to = goes ? inst->machine->reach / MC_BYTES : MC_NOWHERE;
     if (inst->target >= 0 && inst->target < s->module->n_code) s->is_target[inst->target] = true;
     if (to > 0 && to < s->module->n_code) s->is_target[to] = true;
   }
@@ -287,6 +382,8 @@ static void look_at(State *s, int pc) {
   const Registers reads = read_by(s, pc), writes = written_by(s, pc);
   look_at_boards(s, pc);
   look_at_rows(s, pc);
+  look_at_kept(s, pc);
+  look_at_stack(s, pc, &reads, &writes);
   wait(s, pc, &reads, &writes);
   look_at_registers(s, pc, &reads, &writes);
   carry_out(s, pc, &reads, &writes);
@@ -301,6 +398,7 @@ int mc_issue_misfits(const PtxModule *module, int pc, const McSwap *swap, bool c
   find_targets(s);
   forget(s);
   for (int at = 0; at < module->n_code; at++) look_at(s, at);
+  look_at_meetings(s);
   const int n = s->n;
   arena_free(arena);
   return n;

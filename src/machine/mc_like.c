@@ -1,6 +1,8 @@
 // Operation → other instructions with it → operands that are the same.
 #include "machine/mc_like.h"
 
+#include <string.h>
+
 #include "machine/mc_code.h"
 
 static PtxArg swapped(PtxArg reg, bool writes, const McSwap *swap) {
@@ -46,4 +48,60 @@ int mc_likeness(const PtxModule *module, int pc, const PtxInst *inst, const McSw
     if (n > most) most = n;
   }
   return most;
+}
+
+// ---- modifiers ----------------------------------------------------------------------------------
+
+bool mc_has_usual_words(const PtxModule *module, int pc, const PtxInst *inst) {
+  const McStep *step = inst->machine;
+  for (int at = 0; at < module->n_code; at++) {
+    const McStep *other = module->code[at].machine;
+    if (at != pc && step && other && other->op == step->op &&
+        memcmp(other->words, step->words, sizeof step->words) == 0)
+      return true;
+  }
+  return false;
+}
+
+// ---- numbers ------------------------------------------------------------------------------------
+
+// Offsets of addresses are numbers like others; places in a constant bank are not.
+static bool is_number(const McOperand *o, bool in_bank) {
+  if (!o->present || !o->read) return false;
+  if (in_bank) return o->read->kind == MC_CONSTANT;
+  return (o->read->kind == MC_NUMBER && !o->read->is_float) || o->read->kind == MC_ADDRESS;
+}
+
+static bool has_number(const PtxModule *module, int but, int64_t value, bool in_bank) {
+  for (int pc = 0; pc < module->n_code; pc++) {
+    const McStep *step = pc == but ? NULL : module->code[pc].machine;
+    for (int i = 0; step && i < step->n; i++)
+      if (is_number(&step->operands[i], in_bank) && step->operands[i].read->value == value)
+        return true;
+  }
+  return false;
+}
+
+int mc_lone_numbers(const PtxModule *module, int pc, const PtxInst *inst) {
+  const McStep *step = inst->machine;
+  int n = 0;
+  for (int i = 0; step && i < step->n; i++)
+    for (int in_bank = 0; in_bank < 2; in_bank++)
+      n += is_number(&step->operands[i], in_bank) &&
+           !has_number(module, pc, step->operands[i].read->value, in_bank);
+  return n;
+}
+
+bool mc_has_odd_number(const PtxModule *module, int pc) {
+  enum { LOW = 16 };
+  const McStep *step = module->code[pc].machine;
+  for (int i = 0; step && i < step->n; i++) {
+    if (!is_number(&step->operands[i], false)) continue;
+    const int64_t value = step->operands[i].read->value, low = value & ((1 << LOW) - 1);
+    const int64_t high = value - low;
+    if (value > 0 && low && high && !(high & (high - 1)) && !has_number(module, pc, value, false) &&
+        has_number(module, pc, low, false))
+      return true;
+  }
+  return false;
 }

@@ -18,3 +18,11 @@ typedef struct McSwap {
 // Operands that an instruction, with the swap if there is one, has in common with the likest of the
 // others of its operation, its guard among them; `pc`: its own place.
 int mc_likeness(const PtxModule *module, int pc, const PtxInst *inst, const McSwap *swap);
+
+// Whether another instruction of its operation has the same modifiers.
+bool mc_has_usual_words(const PtxModule *module, int pc, const PtxInst *inst);
+// Numbers of an instruction that no other one has: sizes, steps and masks come several times.
+int mc_lone_numbers(const PtxModule *module, int pc, const PtxInst *inst);
+// Whether it has a number that no other one has, but for one bit far above all others: 0x1000020
+// beside 0x20.
+bool mc_has_odd_number(const PtxModule *module, int pc);

@@ -63,6 +63,11 @@ static bool has_place(const McStep *step) {
          step->op->run == mc_run_branch_by;
 }
 
+// Lanes meet in front of the place that BSSY names, which goes nowhere: bytes from behind it.
+static int64_t meeting_place(const McStep *step, int at) {
+  return ((int64_t)at + 1) * MC_BYTES + (int32_t)(step->low >> 32);
+}
+
 static int place_of(const Builder *b, const McStep *step) {
   const int64_t at = step->reach / MC_BYTES;
   return step->reach % MC_BYTES || at < 0 || at >= b->n_own ? NO_PLACE : (int)at;
@@ -128,6 +133,8 @@ static void plan_one(Builder *b, int at, const char *text) {
     plan_branch(b, at);
   else
     b->text[at] = *ptx ? ptx : PLACEHOLDER;
+  McStep *step = &b->steps[at];
+  if (ptx && str_equal(step->op->name, "BSSY")) step->reach = meeting_place(step, origin_of(b, at));
 }
 
 static bool same_address(const McRead *a, const McRead *b) {

@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "machine/back/mc_follow.h"
+#include "machine/mc_banks.h"
 #include "machine/mc_boards.h"
 #include "machine/mc_issue.h"
 #include "machine/mc_run.h"
@@ -109,14 +110,28 @@ static int others_with(const PtxModule *module, int but, PtxArg reg) {
   return n;
 }
 
-// Whether it reads, and did not before, what a single other instruction has to do with: that one
-// wrote to a wrong register, rather than this one reads one.
+// The most that others have to do with one of the registers that a list has and another one not.
+static int others_with_lost(const PtxModule *module, int pc, const PtxArg *before, int n_before,
+                            const PtxArg *now, int n) {
+  int most = 0;
+  for (int i = 0; i < n_before; i++) {
+    const int others = is_in(now, n, before[i]) ? 0 : others_with(module, pc, before[i]);
+    if (others > most) most = others;
+  }
+  return most;
+}
+
+// Whether it reads, and did not before, what a single other instruction has to do with, in place of
+// what more have: that one wrote to a wrong register, rather than this one reads one.
 static bool reads_astray(const PtxModule *module, const PtxModule *was, int pc) {
   PtxArg now[MC_FLOW_SOURCES], before[MC_FLOW_SOURCES];
   const int n = mc_flow_reads(&module->code[pc], now),
             n_before = mc_flow_reads(&was->code[pc], before);
-  for (int i = 0; i < n; i++)
-    if (!is_in(before, n_before, now[i]) && others_with(module, pc, now[i]) <= 1) return true;
+  const int lost = others_with_lost(module, pc, before, n_before, now, n);
+  for (int i = 0; i < n; i++) {
+    const int others = others_with(module, pc, now[i]);
+    if (!is_in(before, n_before, now[i]) && others <= 1 && others < lost) return true;
+  }
   return false;
 }
 
@@ -243,6 +258,20 @@ static int changes_in(const PtxInst *inst) {
   return n;
 }
 
+// Another operation has other operands: what it lacks of those tells nothing.
+static int fewer_changes(const McNearby *word, const PtxInst *was, const PtxInst *is) {
+  return word->is_same_op ? changes_in(was) - changes_in(is) : 0;
+}
+
+// How much more usual its numbers and modifiers are; another operation is to have usual modifiers.
+static int more_usual(const McNearby *word, const PtxModule *module, const PtxInst *was) {
+  const PtxInst *is = &module->code[word->pc];
+  if (!word->is_same_op) return mc_has_usual_words(module, word->pc, is) - 1;
+  return mc_lone_numbers(module, word->pc, was) - mc_lone_numbers(module, word->pc, is) +
+         mc_has_usual_words(module, word->pc, is) - mc_has_usual_words(module, word->pc, was) +
+         mc_meets_in_bank(was, NULL) - mc_meets_in_bank(is, NULL);
+}
+
 // Whether it is right; its gain is how much liker to others the instruction is with the word, and
 // what else tells for it.
 static bool try_word(Batch *b, int i, const McNearbyJudge *judge, int64_t *lanes) {
@@ -262,12 +291,12 @@ static bool try_word(Batch *b, int i, const McNearbyJudge *judge, int64_t *lanes
     word->swap = word->is_same_op ? swap_between(&b->code->module->code[pc], &module->code[pc])
                                   : (McSwap){.n = 0};
     word->or_pc = counterpart(b->code->module, pc, &word->swap);
-    word->looks =
-        mc_likeness(module, pc, &module->code[pc], NULL) -
-        mc_likeness(module, pc, &b->code->module->code[pc], NULL) +
-        OF_LOST * (b->lost - lost_of(arena, module)) +
-        OF_CHANGE * (changes_in(&b->code->module->code[pc]) - changes_in(&module->code[pc])) +
-        MC_ISSUE_WORTH * (b->misfits - mc_issue_misfits(module, MC_NOWHERE, NULL, NULL));
+    word->looks = mc_likeness(module, pc, &module->code[pc], NULL) -
+                  mc_likeness(module, pc, &b->code->module->code[pc], NULL) +
+                  OF_LOST * (b->lost - lost_of(arena, module)) +
+                  more_usual(word, module, &b->code->module->code[pc]) +
+                  OF_CHANGE * fewer_changes(word, &b->code->module->code[pc], &module->code[pc]) +
+                  MC_ISSUE_WORTH * (b->misfits - mc_issue_misfits(module, MC_NOWHERE, NULL, NULL));
     word->gain = word->looks + (judge->worth ? judge->worth(judge->self, module) : 0);
   }
   arena_free(arena);
@@ -282,7 +311,7 @@ static bool is_likelier(const McNearby *word, const McNearby *found) {
 
 static bool is_enough(const McNearby *found, McNearbyWhich which) {
   enum { CLEAR = 1 };  // operands
-  return found && (which == MC_NEARBY_FIRST || (which == MC_NEARBY_GAINS && found->gain > CLEAR));
+  return found && (which == MC_NEARBY_FIRST || (which == MC_NEARBY_GAINS && found->looks > CLEAR));
 }
 
 McNearby *mc_nearby_right(const McNearbyCode *code, McNearby *words, int n,

@@ -62,7 +62,7 @@ static const char *read_register(const char *at, McRead *out) {
 
 // Suffixes that change nothing where they stand.
 static bool is_plain_suffix(const char *word, size_t n) {
-  static const char *const plain[] = {"reuse", "ROW", "COL"};
+  static const char *const plain[] = {"ROW", "COL"};
   for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
     if (strlen(plain[i]) == n && strncmp(plain[i], word, n) == 0) return true;
   return false;
@@ -93,6 +93,8 @@ static const char *read_suffixes(const char *at, McRead *out, bool *known) {
       out->is_narrow = true;
     else if (n == 4 && strncmp(word, "SIGN", n) == 0)
       out->is_sign = true;
+    else if (n == 5 && strncmp(word, "reuse", n) == 0)
+      out->is_kept = true;
     else if (!is_plain_suffix(word, n))
       *known = false;
     at = word + n;

@@ -31,6 +31,7 @@ typedef struct McRead {
   bool uniform_is_wide, is_wide;  // .64
   bool is_narrow;                 // .U32
   bool is_sign;                   // .SIGN: its upper bit as a predicate
+  bool is_kept;                   // .reuse: an instruction soon behind it reads it, too
   int scale;                      // of the register of an address: 4 of [R5.X4]
   int bank;
   int64_t value;

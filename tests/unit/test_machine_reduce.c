@@ -270,6 +270,9 @@ static const struct {
     {"k09", "s/mul.f32/add.f32/", "mul.f32",
      "grid=3x4,block=256 --arg 256 --arg 192 --arg 80 --arg 1.25 --arg mem:81920 --arg mem:61440 "
      "--arg 0.5 --arg mem:196608"},
+    {"k09", "s/bar.sync.*;//", "bar.sync",
+     "grid=3x4,block=256 --arg 256 --arg 192 --arg 80 --arg 1.25 --arg mem:81920 --arg mem:61440 "
+     "--arg 0.5 --arg mem:196608"},
     {"k05", "s/bar.sync.*;//", "bar.sync",
      "grid=4x4,block=256 --arg mem:262144 --arg mem:262144 --arg mem:262144 --arg 256"},
 };

@@ -19,7 +19,7 @@
 
 Suite *suite_told_flow(void);
 
-enum { CHANGES = 8, HINTS = 6, BEFORE = 5 };
+enum { CHANGES = 8, HINTS = MC_FLOW_HINTS, BEFORE = 5 };
 
 typedef struct Code {
   McCubin cubin;
@@ -72,7 +72,7 @@ static void tell_flow(Arena *arena, Str *out, const PtxModule *m, bool with_regi
     if (flow.is_unwritten[pc]) str_printf(out, " %x unwritten", pc * 16);
   }
   str_add(out, "; hints");
-  for (int i = 0, n = mc_unwritten_hints(arena, m, hints, HINTS); i < n; i++)
+  for (int i = 0, n = mc_flow_hints(arena, m, hints, HINTS); i < n; i++)
     str_printf(out, " %x", hints[i] * 16);
   str_printf(out, "; predicates %d %d", mc_dead_predicate(m->code, m->n_code, m->n_code - 1),
              mc_dead_predicate(m->code, m->n_code, m->n_code / 2));

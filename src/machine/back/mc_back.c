@@ -246,11 +246,17 @@ static bool back_from_place(Way *w, int at, uint64_t place, int hop) {
   const bool misplaced = other && next.pc != NOBODY && is_misplaced(w->back, &next);
   if (other && !misplaced && back_to_wait(w, at, place, &ptx, &next, hop)) return true;
   if (other && !misplaced && back_from_missing(w->back, &ptx, hop + 1)) return true;
-  return next.pc != NOBODY && back_in_thread(w->back, &next, hop + 1);
+  if (next.pc == NOBODY) return false;
+  if (back_in_thread(w->back, &next, hop + 1)) return true;
+  come_by(w->back, next.pc);  // it may have stored too little of what is right
+  return false;
 }
 
-// The first register of a load that the PTX does not have; 0: none is known.
+// The first register of a load that the PTX does not have, of this thread or else of its warp; 0:
+// none is known.
 static int wrong_piece(const Way *w, const McEvent *e) {
+  const int word = mc_wrong_word(&w->known, e);
+  if (word != NOBODY) return word;
   for (int p = 0; p < e->n_wrote; p++)
     if (!mc_is_right(&w->known, e, p)) return p;
   return 0;

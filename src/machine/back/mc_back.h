@@ -16,7 +16,7 @@
 #pragma once
 #include "machine/back/mc_follow.h"
 
-enum { MC_WAY_MAX = 24, MC_BESIDE_MAX = 24, MC_EARLY_MAX = 8, MC_UNWRITTEN_MAX = 6 };
+enum { MC_WAY_MAX = 24, MC_BESIDE_MAX = 24, MC_EARLY_MAX = 8, MC_FLOW_HINTS = 10 };
 enum { MC_FIRST_EARLY = 3 };
 enum { MC_SLICE_MAX = 96 };
 
@@ -48,13 +48,14 @@ enum { MC_HINTS_MAX = MC_WAY_MAX + MC_BESIDE_MAX + MC_EARLY_MAX + 3 };
 int mc_back_hints(const McFault *fault, int out[MC_HINTS_MAX]);
 // The early ones, the few that the PTX line of the first one became, and those that the way back
 // ends at and begins with, which a proof tries before all others; how many.
-enum { MC_FIRST_BESIDE = 4, MC_FIRST_STEPS = 8 };
+enum { MC_FIRST_BESIDE = 4, MC_FIRST_STEPS = 16 };
 enum { MC_FIRST_HINTS = MC_FIRST_EARLY + MC_FIRST_BESIDE + MC_FIRST_STEPS + 3 };
 int mc_first_hints(const McFault *fault, const int *line, int n_code, int out[MC_FIRST_HINTS]);
 // The slice, then all others of mc_back_hints(), each once; how many.
 int mc_all_hints(const McFault *fault, int out[MC_SLICE_MAX + MC_HINTS_MAX]);
-// Those that read a register which no instruction in front of them writes.
-int mc_unwritten_hints(Arena *arena, const PtxModule *module, int out[], int most);
+// Those that read a register which no instruction in front of them writes, then, where they are
+// few, those with a result that nobody reads.
+int mc_flow_hints(Arena *arena, const PtxModule *module, int out[], int most);
 
 // Whether the early one in front has a wrong value in another run, too: a change that leaves it as
 // it is makes memory right by chance.

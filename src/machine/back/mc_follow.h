@@ -164,6 +164,9 @@ void mc_match_loads(McFollowed *t, const McKnown *known);
 // the same there.
 bool mc_is_load_known(const McEvent *e, int piece);
 bool mc_is_load_right(const McKnown *known, const McEvent *e, int piece);
+// The first register of a load with another word than the PTX's for this thread; MC_NOBODY: all are
+// equal, or there are not as many.
+int mc_wrong_word(const McKnown *known, const McEvent *e);
 
 // ---- mc_turn.c ----------------------------------------------------------------------------------
 

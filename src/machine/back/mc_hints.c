@@ -45,10 +45,14 @@ int mc_first_hints(const McFault *fault, const int *line, int n_code, int out[MC
   return n;
 }
 
-int mc_unwritten_hints(Arena *arena, const PtxModule *module, int out[], int most) {
+int mc_flow_hints(Arena *arena, const PtxModule *module, int out[], int most) {
+  enum { FEW = 4 };
   const McFlow flow = mc_flow(arena, module->code, module->n_code);
-  int n = 0;
-  for (int pc = 0; pc < module->n_code && n < most; pc++)
+  int n = 0, n_dead = 0;
+  for (int pc = 0; pc < module->n_code && n < most - FEW; pc++)
     if (flow.is_unwritten[pc]) out[n++] = pc;
+  for (int pc = 0; pc < module->n_code; pc++) n_dead += flow.is_dead[pc];
+  for (int pc = 0; pc < module->n_code && n_dead <= FEW; pc++)
+    if (flow.is_dead[pc] && n < most) out[n++] = pc;
   return n;
 }

@@ -102,3 +102,11 @@ bool mc_is_load_right(const McKnown *k, const McEvent *e, int piece) {
   }
   return false;
 }
+
+int mc_wrong_word(const McKnown *known, const McEvent *e) {
+  const McResult *ptx = NULL;
+  if (!e->line || mc_times_at(known, e->line, e->nth, &ptx) != e->times) return MC_NOBODY;
+  for (int p = 0; ptx && ptx->n == e->n_wrote && p < e->n_wrote; p++)
+    if (ptx->pieces[p].value != e->pieces[p].value) return p;
+  return MC_NOBODY;
+}

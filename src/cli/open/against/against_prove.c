@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "cli/open/open_cubin.h"
 #include "machine/mc_issue.h"
+#include "machine/mc_like.h"
 
 typedef struct Beside {
   const Against *against;
@@ -227,10 +228,15 @@ static bool is_early(const McSymptom *symptom, const Side *ptx) {
   return symptom->when < ptx_machine_lane_instructions(ptx->machine) / PART;
 }
 
-enum { CONCERNED = 4, ALL_FIRST_HINTS = CONCERNED + MC_UNWRITTEN_MAX + MC_FIRST_HINTS };
+enum {
+  CONCERNED = 4,
+  ODD = 4,
+  UNTOLD = 8,
+  ALL_FIRST_HINTS = CONCERNED + ODD + MC_FLOW_HINTS + MC_FIRST_HINTS
+};
 
-// Instructions that control words do not fit, where they are few, those that read what nobody
-// writes, then those of the way back.
+// Instructions that control words do not fit, where they are few, those with a number like no
+// other, those that read what nobody writes or write what nobody reads, then those of the way back.
 static int first_hints(const Against *a, const McFault *fault, const int *line,
                        int out[ALL_FIRST_HINTS]) {
   const PtxModule *module = a->sides.module[SIDE_MACHINE];
@@ -240,11 +246,27 @@ static int first_hints(const Against *a, const McFault *fault, const int *line,
   for (int pc = 0; pc < module->n_code; pc++) n_concerned += concerns[pc];
   for (int pc = 0; pc < module->n_code && n_concerned <= CONCERNED; pc++)
     if (concerns[pc]) mc_add_once(out, &n, pc);
-  int unwritten[MC_UNWRITTEN_MAX];
-  const int n_unwritten = mc_unwritten_hints(a->arena, module, unwritten, MC_UNWRITTEN_MAX);
-  for (int i = 0; i < n_unwritten; i++) mc_add_once(out, &n, unwritten[i]);
+  for (int pc = 0, n_odd = 0; pc < module->n_code && n_odd < ODD; pc++)
+    if (mc_has_odd_number(module, pc)) {
+      mc_add_once(out, &n, pc);
+      n_odd++;
+    }
+  int flow[MC_FLOW_HINTS];
+  const int n_flow = mc_flow_hints(a->arena, module, flow, MC_FLOW_HINTS);
+  for (int i = 0; i < n_flow; i++) mc_add_once(out, &n, flow[i]);
   const int n_named = mc_first_hints(fault, line, module->n_code - 1, named);
   for (int i = 0; i < n_named; i++) mc_add_once(out, &n, named[i]);
+  return n;
+}
+
+// No way back leads to an instruction whose registers are not told: a few of them are tried last.
+static int add_untold(const Against *a, int out[], int n) {
+  const PtxModule *module = a->sides.module[SIDE_MACHINE];
+  for (int pc = 0, added = 0; pc < module->n_code && added < UNTOLD; pc++)
+    if (mc_flow_is_untold(&module->code[pc])) {
+      mc_add_once(out, &n, pc);
+      added++;
+    }
   return n;
 }
 
@@ -282,16 +304,16 @@ void against_prove(Against *a, const McFault *fault, const Side *ptx, const Side
   if (one_bit.found && one_bit.gain > CLEAR && tell_repair(a, &one_bit)) return;
   // From here on trials are many.
   if (is_early(&fault->symptom, ptx)) beside.symptom = fault->symptom;
-  int all[MC_SLICE_MAX + MC_HINTS_MAX];
-  const int n_all = mc_all_hints(fault, all);
+  int all[MC_SLICE_MAX + MC_HINTS_MAX + UNTOLD];
+  const int n_all = add_untold(a, all, mc_all_hints(fault, all));
   const McNearby *near = nearby(a, &beside, all, n_all, MC_NEARBY_BITS, MC_NEARBY_GAINS);
-  if (!near || (likely && likely->gain > near->gain)) near = likely;
-  if (one_bit.found && (!near || near->gain < one_bit.gain) && tell_repair(a, &one_bit)) return;
-  if (tell_word(a, near)) return;
   // The way back may have gone by a value that is right.
   const bool had_symptom = beside.symptom.n > 0;
   beside.symptom.n = 0;
-  if (had_symptom && prove_words(a, &beside, all, n_all, MC_NEARBY_GAINS)) return;
+  if (!near && had_symptom) near = nearby(a, &beside, all, n_all, MC_NEARBY_BITS, MC_NEARBY_GAINS);
+  if (!near || (likely && likely->gain > near->gain)) near = likely;
+  if (one_bit.found && (!near || near->gain < one_bit.gain) && tell_repair(a, &one_bit)) return;
+  if (tell_word(a, near)) return;
   if (prove_repair(a, &beside, hints, n_hints, MC_REPAIR_NAMED)) return;
   if (prove_opcode(a, &beside, n_hints ? hints[0] : 0)) return;
   prove_repair(a, &beside, hints, n_hints, MC_REPAIR_SWEEP);

@@ -49,10 +49,10 @@ static void read_registers(const Engine *e, EngineScheduler *s, const SassInst *
   clock_banks_read(&s->banks, need, ago);
   for (int bank = 0; bank < CLOCK_BANKS; bank++) all += need[bank];
   if (s->pipe_free[SASS_PIPE_TENSOR] <= e->now || all == 0) return;
-  s->held_up += (2 * all - 1) * e->machine->product_hold_clocks * s->banks.product_weight;
-  const int clocks = (int)s->held_up;
+  s->owed += (2 * all - 1) * e->machine->product_hold_clocks * s->banks.product_weight;
+  const int clocks = (int)s->owed;
   s->pipe_free[SASS_PIPE_TENSOR] += clocks;
-  s->held_up -= clocks;
+  s->owed -= clocks;
 }
 
 // Instructions leave in their order.
@@ -370,8 +370,8 @@ static inline bool can_go(Engine *e, EngineScheduler *s, int warp) {
 // The warp that is issued; -1: none can go. The one that was issued last goes on unless it has
 // yielded or run away. Then it is the turn of the oldest block with a warp that can go, and in it
 // of the warp that has issued nothing for longest. The reasons of the others are asked for where
-// somebody counts them. (lab/clock/turns.cu on an H200: four warps of a scheduler with LOP3, one in
-// six of which yields, end behind 7.9, 8.1, 8.2 and 8.3 clocks an instruction where they are of one
+// somebody counts them. (lab/clock/turns.cu on an H200: four warps of a scheduler with LOP3, some
+// of which yield, end behind 7.9, 8.1, 8.2 and 8.3 clocks an instruction where they are of one
 // block, and behind 2.5, 4.6, 6.6 and 8.5 where they are of four.)
 static int find_first(Engine *e, EngineScheduler *s, int which) {
   const bool asks_all = e->counts || e->watch;

@@ -126,11 +126,11 @@ typedef struct EngineScheduler {
   int64_t leaves[CLOCK_QUEUE_MAX];  // when the instructions in its queue leave it, a ring
   int queued[CLOCK_QUEUE_MAX];      // which they are
   int oldest, n_queued, n_far;
-  double held_up;      // of a clock, by which accesses have held up products and that is not paid
-  int64_t queue_free;  // the first clock at which another may leave
-  double unit_free;    // when MUFU and what else goes to the XU has been taken by it
-  double group_free;   // when its tensor core has done what wgmma asked for
-  double group_holds;  // when those of them are done that hold up arithmetic
+  double owed;            // part of a clock by which accesses hold up a product, not yet waited for
+  int64_t queue_free;     // the first clock at which another may leave
+  double unit_free;       // when MUFU and what else goes to the XU has been taken by it
+  double group_free;      // when its tensor core has done what wgmma asked for
+  double group_holds;     // when those of them are done that hold up arithmetic
   int64_t dispatch_free;  // when other arithmetic beside them has its operands
   ClockBanks banks;
   EngineCode code;

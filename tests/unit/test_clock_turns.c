@@ -1,5 +1,6 @@
 // Whose turn it is: lines of code that a scheduler does not keep, and instructions that yield.
 #include <check.h>
+#include <math.h>
 
 #include "clock/clock_machine.h"
 #include "clock_hand.h"
@@ -87,6 +88,19 @@ START_TEST(a_warp_goes_on_until_it_yields) {
 }
 END_TEST
 
+// One that yields leaves the next clock to others: alone it takes two clocks for what stalls for
+// one; a second warp takes the other clock, and four take as long as four that do not yield.
+START_TEST(who_yields_leaves_a_clock) {
+  enum { N = 512 };
+  SassInst *inst = plain(SASS_PIPE_FMA, N, 1);
+  for (int i = 0; i < N; i++) inst[i].yields = true;
+  for (int warps = 1; warps <= 4; warps++) {
+    const double clocks = play(inst, N, warps).clocks;
+    ck_assert_double_eq_tol(clocks, fmax(2, warps) * N, 0.05 * clocks);
+  }
+}
+END_TEST
+
 Suite *suite_clock_turns(void) {
   Suite *suite = suite_create("clock_turns");
   TCase *tcase = tcase_create("clock_turns");
@@ -94,6 +108,7 @@ Suite *suite_clock_turns(void) {
   tcase_add_test(tcase, code_that_is_not_kept_is_waited_for);
   tcase_add_test(tcase, a_set_that_overflows_keeps_nothing);
   tcase_add_test(tcase, a_warp_goes_on_until_it_yields);
+  tcase_add_test(tcase, who_yields_leaves_a_clock);
   suite_add_tcase(suite, tcase);
   return suite;
 }

@@ -295,14 +295,11 @@ static void draw_lines(Canvas *canvas, Rect in, const Session *session) {
   const Loops *loops = session->prepared;
   int cursor = session_view_state_const(session)->cursor;
   if (cursor >= loops->n_lines) cursor = loops->n_lines - 1;
-  int first = view_scroll(cursor, loops->n_lines, in.rows);
-  for (int i = 0; i < in.rows && first + i < loops->n_lines; i++) {
-    Rect row = {in.row + i, in.col, 1, in.cols};
-    draw_line(canvas, row, session, &loops->line[first + i]);
-    canvas_spot(canvas, row, SPOT_LINE, first + i);
-    if (first + i == cursor) canvas_over(canvas, row, STYLE_CURSOR);
+  ViewList list = view_list(in, cursor, loops->n_lines);
+  while (view_list_next(canvas, &list)) {
+    draw_line(canvas, list.row, session, &loops->line[list.at]);
+    view_list_mark(canvas, &list, SPOT_LINE, in.cols);
   }
-  view_draw_more(canvas, in, first, loops->n_lines);
 }
 
 static const char *line_why(const LoopLine *line) {

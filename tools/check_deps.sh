@@ -31,6 +31,12 @@ for name in $(sed -nE 's/^ATTRIBUTE\(([a-z_0-9]+),.*/\1/p' src/features/*/model/
 $hits"
 done
 
+for name in $(sed -nE 's/^LAUNCH_ARG\(([A-Z_0-9]+),.*/\1/p' src/features/*/model/launch_arg.def); do
+  hits=$(grep -rnE --include='*.[ch]' "\bLAUNCH_$name\b" src | grep -v '^src/features/' || true)
+  [ -z "$hits" ] || say "a parameter of a feature is named outside of it:
+$hits"
+done
+
 allowed=''
 for folder in $order; do
   allowed="$allowed $folder"

@@ -26,6 +26,7 @@
 #include "model/ir/matrix_tile.h"
 #include "model/ir/op.h"
 #include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/ops/tcgen05_inside.h"
 
 enum { VECTOR = 4, N_MAX = TCGEN05_N_MAX, K_MAX = 64 };  // elements along K

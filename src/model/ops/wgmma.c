@@ -17,6 +17,7 @@
 
 #include "base/hash.h"
 #include "model/ir/matrix_tile.h"
+#include "model/ir/stmt.h"
 #include "model/ops/tile_operand.h"
 
 enum { WARPS = 4, WARP_ROWS = 16, N_MAX = 256, K_MAX = 32, VECTOR = 4, ARCH = 90 };

@@ -266,7 +266,8 @@ static void set_thread_tile(Builder *b) {
 
 static int slabs_that_fit(const Builder *b) {
   const int64_t row_bytes = (int64_t)b->tile_k * b->atom->bits / 8;
-  const int64_t fit = (SMEM_BYTES - MBARRIERS) / (row_bytes * (b->kernel->tile_m + b->kernel->tile_n));
+  const int64_t fit =
+      (SMEM_BYTES - MBARRIERS) / (row_bytes * (b->kernel->tile_m + b->kernel->tile_n));
   return fit < 2 ? 2 : fit > RING_MAX ? RING_MAX : (int)fit;
 }
 

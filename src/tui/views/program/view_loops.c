@@ -107,14 +107,6 @@ static void list_program(Session *session, Loops *loops, const Program *program)
   }
 }
 
-// Whether line i is a change or close to one.
-static bool near_change(const TextDiff *diff, int i) {
-  int first = i - CONTEXT > 0 ? i - CONTEXT : 0;
-  for (int at = first; at <= i + CONTEXT && at < diff->n_lines; at++)
-    if (diff->line[at].kind != DIFF_SAME) return true;
-  return false;
-}
-
 static void list_diff(Session *session, Loops *loops, TextDiff diff) {
   loops->line = ARENA_ARRAY(session->frame, LoopLine, diff.n_lines + 1);
   loops->n_added = diff.n_added;
@@ -125,7 +117,7 @@ static void list_diff(Session *session, Loops *loops, TextDiff diff) {
     const DiffLine *from = &diff.line[i];
     LoopLine line = {.kind = from->kind, .text = from->text, .depth = from->depth};
     line.knob = KNOB_NONE;
-    if (!whole && !near_change(&diff, i)) line.text = NULL;
+    if (!whole && !diff_is_near_change(&diff, i, CONTEXT)) line.text = NULL;
     if (!line.text && loops->n_lines && !loops->line[loops->n_lines - 1].text) continue;
     loops->line[loops->n_lines++] = line;
   }

@@ -31,6 +31,12 @@ for name in $(sed -nE 's/^ATTRIBUTE\(([a-z_0-9]+),.*/\1/p' src/features/*/model/
 $hits"
 done
 
+for name in $(sed -nE 's/^LAUNCH_ARG\(([A-Z_0-9]+),.*/\1/p' src/features/*/model/launch_arg.def); do
+  hits=$(grep -rnE --include='*.[ch]' "\bLAUNCH_$name\b" src | grep -v '^src/features/' || true)
+  [ -z "$hits" ] || say "a parameter of a feature is named outside of it:
+$hits"
+done
+
 allowed=''
 for folder in $order; do
   allowed="$allowed $folder"
@@ -49,7 +55,7 @@ for folder in $order; do
 done
 
 # A header that only one other file includes, of its own folder, makes a reader hop: those that there are stay few.
-siblings_most=31
+siblings_most=30
 siblings=$(grep -roE --include='*.[ch]' --include='*.def' --include='*.form' '^ *# *include "[^"]+\.h"' src |
   sed 's|:[^"]*"| src/|; s|"$||' | awk '
     { own = $2; sub(/h$/, "c", own); if ($1 != own) { n[$2]++; by[$2] = $1 } }

@@ -48,7 +48,7 @@ STIFF = [(re.compile(pattern, re.I), plain) for pattern, plain in (
 )]
 # Texts of programs: files, and strings that are code wherever they stand.
 PROGRAMS = ("src/model/text/", "src/model/ops/", "src/kernels/toolchain/export/", "src/machine/mc_",
-            "src/features/gpc/kernels/export_places.c", "src/kernels/device/problem_kernels.c",
+            "src/features/gpc/kernels/export_places.c",
             "src/kernels/device/late_reads.c", "src/kernels/device/gpu_selftest_text.c")
 CODE = re.compile(r"\basm\b|__\w+__|\breturn\b|#pragma|^\s*//|;\\n|\bSELECT\b|\bPRAGMA\b")
 WORDS_MAX = 20

@@ -128,6 +128,11 @@ void record_write(JsonWriter *writer, const Record *record, const void *from) {
   json_end_object(writer);
 }
 
+void record_write_text(Str *out, const Record *record, const void *from) {
+  JsonWriter writer = json_writer(out);
+  record_write(&writer, record, from);
+}
+
 static void read_choice(const Place *place, const JsonValue *value, int *to) {
   const char *name = "";
   if (!json_read_string(value, &name, place->diags)) return;

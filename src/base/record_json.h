@@ -82,6 +82,8 @@ struct Record {
   { FIELDS, sizeof FIELDS / sizeof *FIELDS, sizeof(T) }
 
 void record_write(JsonWriter *writer, const Record *record, const void *from);
+// The same as a text of its own.
+void record_write_text(Str *out, const Record *record, const void *from);
 // Fills a struct of the record from a text; NULL when there were findings. `what` names the
 // document.
 void *record_read_text(Arena *arena, const char *text, const char *what, const Record *record,

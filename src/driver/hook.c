@@ -4,7 +4,7 @@
 // symbols of the program and of every library, those that are loaded later included, for Python has
 // none of them when it begins. A program without its symbols (strip) is told so. cuBLAS is a
 // runtime of its own: programs that make a handle early get one, and their own kernels run.
-#include "driver/hook.h"
+#include "driver/stand_in.h"
 
 #include <dlfcn.h>
 #include <elf.h>

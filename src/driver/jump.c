@@ -10,7 +10,6 @@
 
 #include "base/str.h"
 #include "driver/entry.h"
-#include "driver/hook.h"
 
 #define NAME(symbol) #symbol,
 static const char *const names[] = {

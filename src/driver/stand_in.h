@@ -183,3 +183,10 @@ typedef struct DriverMap {
   struct DriverMap *next;
 } DriverMap;
 DriverMap *driver_maps(void);
+
+// ---- hook.c -------------------------------------------------------------------------------------
+
+// Looks at every file that is loaded by now. Called once, before the program's own code.
+void hook_program(void);
+// Says, once, that there is a runtime that was not found.
+void hook_missed(void);

@@ -18,6 +18,7 @@
 #include "model/ir/notation/print.h"
 #include "model/ir/program.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 #include "model/schedules/random_schedule.h"
 #include "model/words/fragment.h"
 #include "stress.h"

@@ -382,7 +382,7 @@ START_TEST(the_checking_kernels_compile) {
   for (int i = 0; has_nvrtc && i < 3; i++)
     if (nvrtc_supports(arena, archs[i], &known))
       check_plan(
-          &(Plan){.cuda = helper_cuda,
+          &(Plan){.cuda = helper_cuda(arena),
                   .arch = archs[i],
                   .m = 1,
                   .n = 1,

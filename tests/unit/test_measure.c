@@ -1,5 +1,6 @@
 // The pictures of the measure view: what is sorted how, which points a sweep has, where the error
 // map says the wrong cells are, and that no number is shown without its origin.
+#include "model/readings/place/grid.h"
 #include "tui/frame/explorer.h"
 #include "tui/views/measure/measure.h"
 

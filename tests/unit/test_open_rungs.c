@@ -15,6 +15,7 @@
 #include "model/interp/interp_machine.h"
 #include "model/ir/op.h"
 #include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/schedules/reduce.h"
 #include "property.h"
 #include "ptx/tally/reconcile.h"

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/nearest.h"
+#include "base/whole.h"
 #include "cli/common/cli.h"
 #include "cli/common/documents.h"
 #include "cli/common/options.h"
@@ -94,11 +95,6 @@ static void walk_rung(BenchUi *bench) {
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) sample(bench, key_parse(keys[i], NULL));
 }
 
-static int compare_doubles(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 static double percentile(const BenchUi *bench, const double *us, double p) {
   return us[(int)(p * (bench->n - 1))];
 }
@@ -138,8 +134,8 @@ static void run(BenchUi *bench, const BenchUiOptions *given) {
     else
       walk_rung(bench);
   }
-  qsort(bench->us, (size_t)bench->n, sizeof *bench->us, compare_doubles);
-  qsort(bench->cpu_us, (size_t)bench->n, sizeof *bench->cpu_us, compare_doubles);
+  qsort(bench->us, (size_t)bench->n, sizeof *bench->us, by_double);
+  qsort(bench->cpu_us, (size_t)bench->n, sizeof *bench->cpu_us, by_double);
   print(bench, given);
 }
 

@@ -84,7 +84,7 @@ static void print_overview(FILE *out) {
       out);
 }
 
-static const Command *find_command(const char *name) {
+const Command *cli_find_command(const char *name) {
   for (int i = 0; i < cli_command_count; i++)
     if (str_equal(cli_commands[i].name, name)) return &cli_commands[i];
   return NULL;
@@ -135,12 +135,12 @@ int cli_main(int argc, char **argv) {
                           : NULL;
   if (meant)
     return cli_error(CLI_USAGE, "there is no option \"%s\" here; nearest: --%s", first, meant);
-  if (is_explorer(first)) return cli_flush(run_command(find_command("explore"), argc, argv));
+  if (is_explorer(first)) return cli_flush(run_command(cli_find_command("explore"), argc, argv));
   if (str_equal(first, "--version")) {
     printf("gemmview %s\n", cli_version);
     return cli_flush(CLI_OK);
   }
-  const Command *about = argc == 3 && str_equal(first, "help") ? find_command(argv[2]) : NULL;
+  const Command *about = argc == 3 && str_equal(first, "help") ? cli_find_command(argv[2]) : NULL;
   if (about) {
     cli_print_help(about);
     return cli_flush(CLI_OK);
@@ -150,7 +150,7 @@ int cli_main(int argc, char **argv) {
     print_overview(stdout);
     return cli_flush(CLI_OK);
   }
-  const Command *command = find_command(first);
+  const Command *command = cli_find_command(first);
   if (!command) return fail_unknown(first);
   return cli_flush(run_command(command, argc - 1, argv + 1));
 }

@@ -37,6 +37,7 @@ typedef struct Command {
 
 extern const Command cli_commands[];
 extern const int cli_command_count;
+const Command *cli_find_command(const char *name);  // NULL: there is none
 
 // The whole program but for main(): options before the subcommand, dispatch, exit status.
 int cli_main(int argc, char **argv);

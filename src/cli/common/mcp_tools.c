@@ -33,14 +33,8 @@ static const struct {
     {"decode", "-k", "name"},
 };
 
-static const Command *command_of(const char *name) {
-  for (int i = 0; i < cli_command_count; i++)
-    if (str_equal(cli_commands[i].name, name)) return &cli_commands[i];
-  return NULL;
-}
-
 static McpTool tool_at(int index) {
-  const Command *command = command_of(ROWS[index].name);
+  const Command *command = cli_find_command(ROWS[index].name);
   return (McpTool){.name = ROWS[index].name,
                    .help = command->help,
                    .usage = command->usage,

@@ -7,7 +7,7 @@
 // Our kernels as a plan: NVRTC's checks and errors are the same for them.
 static bool compile_helpers(Gpu *gpu, Arena *arena, BenchInput *input) {
   Plan *plan = ARENA_NEW(arena, Plan);
-  *plan = (Plan){.cuda = helper_cuda,
+  *plan = (Plan){.cuda = helper_cuda(arena),
                  .arch = gpu_arch(arena, gpu),
                  .m = 1,
                  .n = 1,

@@ -1,8 +1,9 @@
 // Our own kernels: the data, the float64 product, the comparison, the pause.
 #pragma once
+#include "base/arena.h"
 
 // CUDA text, no prelude needed; the functions are listed in GpuHelper's order in `helper_names`.
-extern const char helper_cuda[];
+const char *helper_cuda(Arena *arena);
 extern const char *const helper_names[];
 
 // The counters that the comparison leaves behind, as the text declares them too.

@@ -17,6 +17,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/whole.h"
 
 enum { ROUNDS_MIN_SLOW = 3, QUEUED_MAX = 1000, HEAD_START = 64 };
 static const double launch_us = 4;  // what the host needs for one launch, generously
@@ -56,11 +57,6 @@ bool timing_is_simulated(const char *method) {
   return method && strstr(method, "simulated") != NULL;
 }
 
-static int compare(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 static double percentile(const double *sorted, int n, double fraction) {
   double at = fraction * (n - 1);
   int below = (int)at;
@@ -70,7 +66,7 @@ static double percentile(const double *sorted, int n, double fraction) {
 
 Timing timing_of_samples(double *ns, int n, int launches_per_sample) {
   if (n <= 0) return (Timing){0};
-  qsort(ns, (size_t)n, sizeof *ns, compare);
+  qsort(ns, (size_t)n, sizeof *ns, by_double);
   return (Timing){.median_ns = percentile(ns, n, 0.5),
                   .min_ns = ns[0],
                   .p10_ns = percentile(ns, n, 0.1),
@@ -82,7 +78,7 @@ Timing timing_of_samples(double *ns, int n, int launches_per_sample) {
 }
 
 double timing_median(double *values, int n) {
-  qsort(values, (size_t)n, sizeof *values, compare);
+  qsort(values, (size_t)n, sizeof *values, by_double);
   return percentile(values, n, 0.5);
 }
 

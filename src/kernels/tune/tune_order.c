@@ -6,17 +6,13 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/whole.h"
 #include "kernels/tune/tune.h"
-
-static int by_value(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
 
 static double median_off(Arena *arena, const double *predicted, const double *measured, int n) {
   double *off = ARENA_ARRAY(arena, double, n);
   for (int i = 0; i < n; i++) off[i] = fabs(log(predicted[i] / measured[i]));
-  qsort(off, (size_t)n, sizeof *off, by_value);
+  qsort(off, (size_t)n, sizeof *off, by_double);
   return off[n / 2];
 }
 

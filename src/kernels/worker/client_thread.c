@@ -513,18 +513,10 @@ static int64_t next_due(const Client *client) {
 
 // ---- the loop -----------------------------------------------------------------------------------
 
-static void write_worker(Worker *worker) {
-  Process *process = &worker->process;
-  if (process->in < 0 || out_queue_flush(&process->queue, process->in, true)) return;
-  close(process->in);  // the end of its stdout says more
-  process->in = -1;
-  out_queue_free(&process->queue);
-}
-
 static void serve_worker(Client *client, Worker *worker, const struct pollfd fds[3]) {
   Process *process = &worker->process;
   if (fds[1].revents && process->err == fds[1].fd) process_read_words(process);
-  if (fds[2].revents && process->in == fds[2].fd) write_worker(worker);
+  if (fds[2].revents && process->in == fds[2].fd) process_write(process);
   if (fds[0].revents && process->out == fds[0].fd) read_worker(client, worker);
 }
 

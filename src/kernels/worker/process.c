@@ -154,6 +154,13 @@ static void words_add(Process *process, const char *bytes, size_t n) {
   process->words[process->n_words] = '\0';
 }
 
+void process_write(Process *process) {
+  if (process->in < 0 || out_queue_flush(&process->queue, process->in, true)) return;
+  close(process->in);
+  process->in = -1;
+  out_queue_free(&process->queue);
+}
+
 void process_read_words(Process *process) {
   char bytes[4096];
   while (process->err >= 0) {

@@ -50,6 +50,10 @@ bool process_start(Process *process, const char *const *argv, const ProcessOptio
 Process process_none(void);
 bool process_is_running(const Process *process);
 
+// Writes what waits for its stdin. A child that is gone or going is told nothing more: the end of
+// its stdout says why.
+void process_write(Process *process);
+
 // Reads stderr until it is empty, keeping the last bytes.
 void process_read_words(Process *process);
 

@@ -276,29 +276,24 @@ static const RecordField clock_number_fields[] = {
 };
 static const Record clock_number_record = RECORD_OF(ClockNumber, clock_number_fields);
 
-static void write(Str *out, const Record *record, const void *from) {
-  JsonWriter w = json_writer(out);
-  record_write(&w, record, from);
-}
-
 void compile_result_write_json(Str *out, const CompileResult *result) {
-  write(out, &compile_record, result);
+  record_write_text(out, &compile_record, result);
 }
 void bench_result_write_json(Str *out, const BenchResult *result) {
-  write(out, &bench_result_record, result);
+  record_write_text(out, &bench_result_record, result);
 }
 void trace_result_write_json(Str *out, const TraceResult *result) {
-  write(out, &trace_record, result);
+  record_write_text(out, &trace_record, result);
 }
 void sass_result_write_json(Str *out, const SassResult *result) {
-  write(out, &sass_result_record, result);
+  record_write_text(out, &sass_result_record, result);
 }
 void kernel_texts_write_json(Str *out, const KernelTexts *texts) {
-  write(out, &kernel_texts_record, texts);
+  record_write_text(out, &kernel_texts_record, texts);
 }
 
 void clock_number_write_json(Str *out, const ClockNumber *number) {
-  write(out, &clock_number_record, number);
+  record_write_text(out, &clock_number_record, number);
 }
 
 CompileResult *compile_result_read_json(Arena *arena, const char *text, Diags *diags) {

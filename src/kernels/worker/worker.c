@@ -228,14 +228,6 @@ const char *slot_describe_end(Server *server, Slot *slot, const char *who) {
   return arena_printf(server->arena, "%s %s%s%s", who, how, *words ? ": " : "", words);
 }
 
-static void write_to_child(Slot *slot) {
-  Process *process = &slot->process;
-  if (process->in < 0 || out_queue_flush(&process->queue, process->in, true)) return;
-  close(process->in);  // it is gone or going; its stdout tells
-  process->in = -1;
-  out_queue_free(&process->queue);
-}
-
 // ---- what the client says -----------------------------------------------------------------------
 
 static void on_request(Server *server, const Message *ask, const char *line, size_t n) {
@@ -376,7 +368,7 @@ static void serve_slot(Server *server, int i, const struct pollfd fds[3]) {
   Slot *slot = slot_at(server, i);
   Process *process = &slot->process;
   if (fds[1].revents && process->err == fds[1].fd) process_read_words(process);
-  if (fds[2].revents && process->in == fds[2].fd) write_to_child(slot);
+  if (fds[2].revents && process->in == fds[2].fd) process_write(process);
   if (!fds[0].revents || process->out != fds[0].fd) return;
   if (slot != &server->bench)
     compile_read(server, slot);

@@ -45,6 +45,12 @@ Symptom symptom_find(const char *name) {
 }
 
 const char *breakage_name(BreakageId id) { return rows[id].name; }
+BreakageId breakage_find(const char *name) {
+  int id = 0;
+  while (id < BREAK_COUNT && !str_equal(rows[id].name, name)) id++;
+  return (BreakageId)id;
+}
+
 const char *breakage_help(BreakageId id) { return rows[id].help; }
 const char *breakage_spared(BreakageId id) {
   static const char *const why[BREAK_COUNT] = {

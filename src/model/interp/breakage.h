@@ -45,6 +45,7 @@ typedef enum BreakageId {
 } BreakageId;
 
 const char *breakage_name(BreakageId id);
+BreakageId breakage_find(const char *name);  // BREAK_COUNT: none is called so
 const char *breakage_help(BreakageId id);
 // Why it may do no harm to a program; NULL: its row says nothing of that.
 const char *breakage_spared(BreakageId id);

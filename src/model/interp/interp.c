@@ -19,6 +19,7 @@
 #include "model/interp/interp_machine.h"
 #include "model/ir/find_op.h"
 #include "model/ir/program.h"
+#include "model/ir/stmt.h"
 
 enum { DEFAULT_RUNS = 2, ELECT_STEP = 11 };
 

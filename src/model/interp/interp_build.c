@@ -12,6 +12,7 @@
 #include "model/ir/find_op.h"
 #include "model/ir/op.h"
 #include "model/ir/program.h"
+#include "model/ir/stmt.h"
 
 enum { DEFAULT_FINDINGS = 16, BLOCKS_LIMIT = 1 << 24, REGISTERS_LIMIT = 1 << 16 };
 

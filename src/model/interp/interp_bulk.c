@@ -19,6 +19,7 @@
 
 #include "model/interp/interp_machine.h"
 #include "model/ir/op.h"
+#include "model/ir/stmt.h"
 
 static const Code *code_of(const Machine *m, const BulkStore *store) {
   return &m->code->code[store->code];

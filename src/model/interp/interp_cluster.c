@@ -8,6 +8,7 @@
 #include "model/interp/interp_machine.h"
 #include "model/ir/op.h"
 #include "model/ir/program.h"
+#include "model/ir/stmt.h"
 
 static void look_across(Stmt *stmt, int depth, void *context) {
   (void)depth;

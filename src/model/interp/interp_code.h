@@ -6,7 +6,8 @@
 #pragma once
 #include "model/interp/interp.h"
 #include "model/ir/launch.h"
-#include "model/ir/stmt.h"
+#include "model/ir/names.h"
+#include "model/ir/tile.h"
 #include "model/words/fragment.h"
 #include "order/order_cluster.h"
 #include "order/order_mbar.h"

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/whole.h"
+#include "model/ir/stmt.h"
 
 #include "model/interp/interp_machine.h"
 #include "model/ir/attribute.h"

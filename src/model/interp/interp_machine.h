@@ -5,6 +5,7 @@
 #pragma once
 #include "model/interp/interp_code.h"
 #include "model/ir/buffer.h"
+#include "model/ir/op_kind.h"
 #include "model/words/formats.h"
 
 enum { INTERP_THREADS_MAX = 1024, IF_DEPTH_MAX = 64 };

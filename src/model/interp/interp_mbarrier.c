@@ -17,6 +17,7 @@
 #include "model/interp/interp_machine.h"
 #include "model/ir/op.h"
 #include "model/ir/program.h"
+#include "model/ir/stmt.h"
 
 // ---- mbarriers ----------------------------------------------------------------------------------
 

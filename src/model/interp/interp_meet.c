@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "model/interp/interp_machine.h"
 #include "model/ir/op.h"
+#include "model/ir/stmt.h"
 
 // A warp at a barrier goes on behind it; one that sleeps tries again.
 static const Stmt *waits_at(const Machine *m, const Warp *w) {

@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "model/interp/interp_machine.h"
 #include "model/ir/op.h"
+#include "model/ir/stmt.h"
 
 static const struct {
   const char *name, *help;

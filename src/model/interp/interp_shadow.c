@@ -22,6 +22,7 @@
 // warp are known to this one.
 #include "model/interp/interp_machine.h"
 #include "model/ir/op.h"
+#include "model/ir/stmt.h"
 
 static inline bool is_shared(const Memory *memory) { return memory->buffer->space == SPACE_SHARED; }
 

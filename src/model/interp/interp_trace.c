@@ -10,6 +10,7 @@
 #include "model/ir/notation/print_op.h"
 #include "model/ir/op.h"
 #include "model/ir/program.h"
+#include "model/ir/stmt.h"
 
 enum { VALUES_MAX = 4 };
 

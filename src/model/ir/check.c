@@ -40,12 +40,7 @@ static void check_access(Access *access, Stmt *stmt, void *context) {
     report(check, stmt, "%s has a wide access that is not aligned (statement %d)", buffer->name);
 }
 
-// Not so are the digits that all lanes of a warp share.
-static bool is_of_lane(const Var *var) {
-  return var->kind == VAR_THREAD || var->tier == TIER_THREAD;
-}
-
-static bool is_of_thread(const Var *var) { return is_of_lane(var) || var->tier == TIER_WARP; }
+static bool is_of_thread(const Var *var) { return var_is_of_lane(var) || var->tier == TIER_WARP; }
 
 // The threads that get to a statement: every thread of the block, of a role, whole warps of one, or
 // an unknown part.
@@ -55,7 +50,7 @@ static Reached reach_below(const Stmt *stmt, Reached reach) {
   if (stmt->kind != STMT_IF || !expr_any(stmt->expr, is_of_thread)) return reach;
   if (stmt->role && reach == REACHED_BY_ALL) return REACHED_BY_ROLE;
   bool warps = reach == REACHED_BY_ROLE || reach == REACHED_BY_WARPS;
-  return warps && !expr_any(stmt->expr, is_of_lane) ? REACHED_BY_WARPS : REACHED_BY_SOME;
+  return warps && !expr_any(stmt->expr, var_is_of_lane) ? REACHED_BY_WARPS : REACHED_BY_SOME;
 }
 
 static void check_barriers(Check *check, const Stmt *list, Reached reach) {

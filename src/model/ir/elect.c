@@ -28,10 +28,6 @@ const Expr *elect_test(const Expr *condition) {
   return asks && elect_period(condition->a) ? condition : NULL;
 }
 
-static bool differs_by_lane(const Var *var) {
-  return var->kind == VAR_THREAD || var->tier == TIER_THREAD;
-}
-
 // A warp begins at the number: the threads below it make whole warps.
 static bool begins_warp(const Expr *expr, int64_t behind) {
   return is_constant(expr) && (expr->value + behind) % LANES == 0;
@@ -40,7 +36,7 @@ static bool begins_warp(const Expr *expr, int64_t behind) {
 bool elect_is_of_warps(const Expr *condition) {
   if (condition->op == EXPR_LAND)
     return elect_is_of_warps(condition->a) && elect_is_of_warps(condition->b);
-  if (!expr_any(condition, differs_by_lane)) return true;
+  if (!expr_any(condition, var_is_of_lane)) return true;
   if (condition->op == EXPR_EQ && condition->a->op == EXPR_DIV)
     return is_thread(condition->a->a) && begins_warp(condition->a->b, 0);
   if (condition->op != EXPR_LT) return false;

@@ -38,6 +38,8 @@ bool tier_is_hardware(Tier tier) {
   return tier == TIER_BLOCK || tier == TIER_CLUSTER || tier == TIER_WARP || tier == TIER_THREAD;
 }
 
+bool var_is_of_lane(const Var *var) { return var->kind == VAR_THREAD || var->tier == TIER_THREAD; }
+
 // ---- nodes --------------------------------------------------------------------------------------
 
 static const Expr *node(Arena *arena, Expr value) {

@@ -58,6 +58,9 @@ typedef struct Var {
   int64_t extent;
 } Var;
 
+// Whether lanes of a warp may have other values of it than each other.
+bool var_is_of_lane(const Var *var);
+
 // One row per operator: enum, how it is printed (NULL: as a call), precedence as in C.
 #define EXPR_TABLE(X) \
   X(CONST, NULL, 9)   \

@@ -209,6 +209,12 @@ Stmt *stmt_copy_list(Program *program, const Stmt *list) {
   return first;
 }
 
+Stmt *stmt_copy_for(Program *program, const Stmt *list, const Var *var, const Expr *by) {
+  Stmt *copy = stmt_copy_list(program, list);
+  stmt_substitute(program, copy, var, by);
+  return copy;
+}
+
 Stmt *stmt_wrap_register(Program *program, KnobId knob, Var *var, Stmt *list) {
   return var->extent == 1 ? list : stmt_loop(program, knob, var, list);
 }
@@ -437,6 +443,11 @@ const Digit *axis_digit(const Axis *axis, Tier tier) {
   while (i < axis->n_digits && axis->digit[i].var->tier != tier) i++;
   assert(i < axis->n_digits);
   return &axis->digit[i];
+}
+
+int64_t axis_register_part(const Axis *axis) {
+  const Digit *digit = axis_digit(axis, TIER_REGISTER);
+  return digit->var->extent * digit->weight;
 }
 
 int64_t product_warps(const Product *product) {

@@ -39,6 +39,8 @@ void stmt_fetch_slab(Program *program, const Product *product, Stmt *k_o, const 
 
 // A copy of the list with statement ids of its own.
 Stmt *stmt_copy_list(Program *program, const Stmt *list);
+// The same with `by` in the place of a variable: a slab's copies, for another slab.
+Stmt *stmt_copy_for(Program *program, const Stmt *list, const Var *var, const Expr *by);
 
 // A REGISTER loop around the list; the list itself when the extent is 1.
 Stmt *stmt_wrap_register(Program *program, KnobId knob, Var *var, Stmt *list);
@@ -103,6 +105,8 @@ const Expr *axis_inside(Program *program, const Axis *axis);
 const Expr *axis_outside(Program *program, const Axis *axis);
 // The first digit of a tier, which must be there.
 const Digit *axis_digit(const Axis *axis, Tier tier);
+// The elements of the axis that its digit of the tier REGISTER goes through, lane by lane.
+int64_t axis_register_part(const Axis *axis);
 // Warps, or warpgroups, that share the tile of a block along M and N.
 int64_t product_warps(const Product *product);
 // The number of elements of the axis that one block's tile covers.

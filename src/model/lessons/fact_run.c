@@ -117,18 +117,12 @@ static const FactRun *run_program(Arena *arena, const Program *program, const ch
   return run;
 }
 
-static BreakageId breakage_named(const char *name) {
-  int id = 0;
-  while (id < BREAK_COUNT && !str_equal(breakage_name((BreakageId)id), name)) id++;
-  return (BreakageId)id;
-}
-
 static const FactRun *search_orders(Arena *arena, const TargetTable *targets,
                                     const FactQuestion *question) {
   FactRun *run = ARENA_NEW(arena, FactRun);
   *run = (FactRun){.of = arena_strdup(arena, question->of)};
   EveryTurn every = every_turn_search(targets, &question->schedule,
-                                      breakage_named(question->breakage), &(SearchOptions){0});
+                                      breakage_find(question->breakage), &(SearchOptions){0});
   const SearchResult *r = &every.result;
   const char *none = "no order does harm";
   const bool found = r->verdict == SEARCH_FOUND;

@@ -8,6 +8,7 @@
 // All that threads stored into the slab must be fenced (FENCE_ASYNC) and known to the thread that
 // sends the box. How they run is interp_bulk.c.
 #include "model/ir/op.h"
+#include "model/ir/stmt.h"
 #include "model/ops/ops.h"
 
 // ---- check --------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@
 // for the hardware, and its elements are in flight between them.
 #include <string.h>
 
+#include "model/ir/stmt.h"
 #include "model/ops/ops.h"
 
 // ---- run ----------------------------------------------------------------------------------------

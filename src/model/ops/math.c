@@ -5,6 +5,7 @@
 // On f32 registers, nearly all there is, the interpreter computes 32 lanes at once; every other
 // type goes lane by lane through a double, rounded to the type of the destination. Worked example,
 // acc of f16, 2048 + 1: the sum 2049 does not fit 11 bits, the register keeps 2048.
+#include "model/ir/stmt.h"
 #include "model/ops/ops.h"
 
 // ---- run ----------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@
 // becomes accesses of one element, one for each.
 #include <string.h>
 
+#include "model/ir/stmt.h"
 #include "model/ops/ops.h"
 
 // ---- run ----------------------------------------------------------------------------------------

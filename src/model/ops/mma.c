@@ -15,6 +15,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "model/ir/stmt.h"
 #include "model/ops/ops.h"
 
 enum { WORD_BYTES = 4, ATOM_M_MAX = 16, ATOM_N = 8, ATOM_K_MAX = 32, SCALES_MAX = 4 };

@@ -14,8 +14,7 @@ typedef struct OpRules {
   // For a reader of the program: what it is for, by the role of what it writes; ROLE_COUNT + 1
   // places, the last for all others. NULL: op.def says enough.
   const char *const *helps;
-  ListDeal
-      *deal;  // of one that claims a list of tiles: which list is meant for which GPC; else NULL
+  ListDeal *deal;  // of one that claims a list of tiles: which list is meant for which SM; or NULL
 } OpRules;
 
 ListDeal *op_deal(OpKind kind);

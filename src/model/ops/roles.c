@@ -8,6 +8,7 @@
 //   4 warps keep 40      the pool has 4 · 32 · 128 = 16,384
 //   8 warps take 232     8 · 32 · 64 = 16,384: the last one finds just what it needs
 #include "model/ir/op.h"
+#include "model/ir/stmt.h"
 #include "model/ops/ops.h"
 
 // ---- run ----------------------------------------------------------------------------------------

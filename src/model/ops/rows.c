@@ -14,6 +14,7 @@
 // 2 to the power of a whole number is exact, here and on the GPU (ex2.approx).
 #include <math.h>
 
+#include "model/ir/stmt.h"
 #include "model/ops/ops.h"
 
 // ---- run ----------------------------------------------------------------------------------------

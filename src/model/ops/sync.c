@@ -4,6 +4,7 @@
 //                   warps
 //   BARRIER_ARRIVE  barrier_arrive<256>(14);
 //   MBAR_WAIT       mbarrier_wait(full, slot, phase);
+#include "model/ir/stmt.h"
 #include "model/ops/ops.h"
 #include "model/ops/tcgen05_text.h"
 

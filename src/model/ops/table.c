@@ -1,4 +1,5 @@
 // The only list of all operations' rules.
+#include "model/ir/stmt.h"
 #include "model/ops/ops.h"
 
 static const OpRules *const rules[OP_COUNT] = {

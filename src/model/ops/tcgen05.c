@@ -26,6 +26,7 @@
 #include "model/ir/matrix_tile.h"
 #include "model/ir/op.h"
 #include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/ops/tcgen05_inside.h"
 
 enum { VECTOR = 4, N_MAX = TCGEN05_N_MAX, K_MAX = 64 };  // elements along K
@@ -239,10 +240,6 @@ static void read_b(Machine *m, const Warp *w, const Code *code, const TensorWork
   }
 }
 
-static double wrapped(double sum) {
-  return sum == sum ? (double)(int32_t)(uint32_t)(int64_t)sum : sum;  // s32 keeps its low bits
-}
-
 // Adds the products of k from first on to the sums of all lanes, four registers of them at a time,
 // which a loop over k does not put down.
 static void add_up(LaneSums *sum, const LaneSums *a, const double *b, int first, int end) {
@@ -267,7 +264,7 @@ static void add_products(Row *sums, DType type, const LaneSums *a, const double 
     sum.lane[lane] = row_get(sums, type, lane);
   add_up(&sum, a, b, 0, depth);
   for (uint32_t lane = 0; lane < LANES; lane++)
-    row_put(sums, type, lane, type == DTYPE_S32 ? wrapped(sum.lane[lane]) : sum.lane[lane]);
+    row_put(sums, type, lane, type == DTYPE_S32 ? tile_wrapped(sum.lane[lane]) : sum.lane[lane]);
 }
 
 // The same for block scaling, one group of elements along K that share a factor at a time.

@@ -14,6 +14,7 @@
 // contents must be over, by any thread.
 #include "model/ir/matrix_tile.h"
 #include "model/ir/problem.h"
+#include "model/ir/stmt.h"
 #include "model/ops/tcgen05_inside.h"
 
 enum { WORD_BYTES = FACTORS_ALONG };

@@ -13,6 +13,7 @@
 
 #include "model/ir/buffer.h"
 #include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/ops/tile_operand.h"
 
 enum { ARCH = 100 };

@@ -1,5 +1,6 @@
 // How the operations of tcgen05 are written in CUDA (tcgen05_text.c); tcgen05.c says how they run.
 #pragma once
+#include "model/ir/stmt.h"
 #include "model/ops/ops.h"
 
 // The CTAs that do it together: 1, or 2 of a pair.

@@ -11,6 +11,7 @@
 #include "model/ops/tile_operand.h"
 
 #include "model/ir/matrix_tile.h"
+#include "model/ir/stmt.h"
 
 enum { K_BYTES = 32 };
 

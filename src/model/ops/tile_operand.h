@@ -27,5 +27,10 @@ void tile_read_global(Machine *m, const Code *code, int i, const int64_t *index,
 bool tile_ask(Machine *m, const Warp *w, const Code *code, const Touch *now, uint16_t reader, int i,
               int64_t corner);
 
+// A sum of products as registers hold it: s32 keeps its low bits.
+static inline double tile_wrapped(double sum) {
+  return sum == sum ? (double)(int32_t)(uint32_t)(int64_t)sum : sum;
+}
+
 // tile_of(A_s, at, 0x4000004000010000ull), for sm_90 or sm_100
 const char *tile_emit(Emitter *emitter, const Op *op, int i, int arch);

@@ -10,6 +10,7 @@
 // has an agent of its own: the landing of a slab asked for later says nothing of this one.
 #include <string.h>
 
+#include "model/ir/stmt.h"
 #include "model/ops/ops.h"
 
 // ---- check --------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@
 
 #include "base/hash.h"
 #include "model/ir/matrix_tile.h"
+#include "model/ir/stmt.h"
 #include "model/ops/tile_operand.h"
 
 enum { WARPS = 4, WARP_ROWS = 16, N_MAX = 256, K_MAX = 32, VECTOR = 4, ARCH = 90 };
@@ -130,10 +131,6 @@ static void multiply(const Atom *atom, const double *a, const double *b, Sums *s
     }
 }
 
-static double wrapped(double sum) {
-  return sum == sum ? (double)(int32_t)(uint32_t)(int64_t)sum : sum;  // s32 keeps its low bits
-}
-
 // The sums of a lane: value v at table->at[v][lane] of the warp's 16 rows.
 static void move_sums(Warp *w, const Code *code, int64_t first, Sums *sum, bool back) {
   const FragmentTable *table = &code->fragment[ATOM_C];
@@ -143,7 +140,7 @@ static void move_sums(Warp *w, const Code *code, int64_t first, Sums *sum, bool 
     for (uint32_t lane = 0; lane < LANES; lane++) {
       double *cell = &sum->cell[table->at[v][lane]];
       if (back)
-        row_put(row, type, lane, type == DTYPE_S32 ? wrapped(*cell) : *cell);
+        row_put(row, type, lane, type == DTYPE_S32 ? tile_wrapped(*cell) : *cell);
       else
         *cell = row_get(row, type, lane);
     }

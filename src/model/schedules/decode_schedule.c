@@ -41,8 +41,8 @@ enum {
   WGMMA_N_MAX = 256,
   SUMS_OF_ONE_GROUP = 128
 };
-// For a block on sm_90, the only architecture with wgmma, less what mbarriers may take.
-enum { WGMMA_SMEM_BYTES = 232448 - 1024 };
+// Shared memory of a block on sm_90 and sm_100, and what mbarriers of wgmma's ring may take of it.
+enum { SMEM_BYTES = 232448, MBARRIERS = 1024 };
 
 typedef struct Builder {
   Arena *arena;
@@ -266,13 +266,14 @@ static void set_thread_tile(Builder *b) {
 
 static int slabs_that_fit(const Builder *b) {
   const int64_t row_bytes = (int64_t)b->tile_k * b->atom->bits / 8;
-  const int64_t fit = WGMMA_SMEM_BYTES / (row_bytes * (b->kernel->tile_m + b->kernel->tile_n));
+  const int64_t fit =
+      (SMEM_BYTES - MBARRIERS) / (row_bytes * (b->kernel->tile_m + b->kernel->tile_n));
   return fit < 2 ? 2 : fit > RING_MAX ? RING_MAX : (int)fit;
 }
 
 // Beside the piece of C that is on its way out.
 static int tensor_slabs_that_fit(const Builder *b) {
-  enum { SMEM_BYTES = 232448, OUTSIDE_SLABS = 40 * 1024 };
+  enum { OUTSIDE_SLABS = 40 * 1024 };
   const DecodedKernel *kernel = b->kernel;
   const int ctas = kernel->pair ? 2 : 1;
   const int64_t rows = max_int(kernel->tile_m / ctas, b->atom->m) + kernel->tile_n / ctas;

@@ -22,7 +22,6 @@
 #include "model/ir/program.h"
 #include "model/ir/stmt.h"
 #include "model/ir/tensor_use.h"
-#include "model/text/emit_delay.h"
 #include "model/text/emit_parts.h"
 #include "model/text/emit_value.h"
 

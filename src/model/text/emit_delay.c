@@ -3,7 +3,7 @@
 //   unsigned delayed[1] = {};
 //   delay(delayed[0], 2, 3);        warp 2 sleeps when it comes here for the third time
 //   wait(full[k_o % 4], …);
-#include "model/text/emit_delay.h"
+#include "model/text/emit_parts.h"
 
 #include "model/ir/program.h"
 #include "model/ir/stmt.h"

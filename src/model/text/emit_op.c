@@ -46,13 +46,9 @@ Prelude emit_move_of(const Emitter *emitter, PreludeKind kind, const Buffer *mem
 
 // ---- lines --------------------------------------------------------------------------------------
 
-static ExprText expr_text(Emitter *emitter, Str *out) {
-  return (ExprText){emitter->arena, out, &emitter->symbols, emitter->names, emitter->n_threads};
-}
-
 const char *emit_condition(Emitter *emitter, const Expr *expr) {
   Str out = str_new(emitter->arena);
-  ExprText text = expr_text(emitter, &out);
+  ExprText text = emit_expr_text(emitter, &out);
   emit_expr(&text, expr);
   return out.text;
 }
@@ -69,7 +65,7 @@ const char *emit_corner(Emitter *emitter, const Access *global) {
 
 const char *emit_guard_text(Emitter *emitter, const Access *access) {
   Str out = str_new(emitter->arena);
-  ExprText text = expr_text(emitter, &out);
+  ExprText text = emit_expr_text(emitter, &out);
   return emit_guard(&text, emitter->program, access) ? out.text : NULL;
 }
 

@@ -130,6 +130,15 @@ typedef struct EmitUses {
 EmitUses emit_list_uses(Emitter *emitter, const Stmt *list);
 bool emit_uses_buffer(const EmitUses *uses, const Buffer *buffer);
 
+// ---- emit_delay.c -------------------------------------------------------------------------------
+// Delays: where warps of a kernel sleep, so that an order which does harm comes about on a GPU.
+
+// Whether a warp sleeps in front of a statement.
+bool emit_has_delay(const Emitter *emitter, const Stmt *stmt);
+// The counts of how often a warp has come to each such place; where there is one.
+void emit_delays_declare(Emitter *emitter);
+void emit_delay_before(Emitter *emitter, const Stmt *stmt);
+
 // ---- emit_words.c -------------------------------------------------------------------------------
 // Words of remarks, in which matrices are called by their names.
 

@@ -13,7 +13,6 @@
 #include "model/ir/launch.h"
 #include "model/ir/program.h"
 #include "model/ir/stmt.h"
-#include "model/text/emit_delay.h"
 #include "model/text/emit_op.h"
 #include "model/text/emit_parts.h"
 

@@ -94,7 +94,7 @@ const char *emit_type_name(Emitter *emitter, DType type) {
   return prelude_type_name(type);
 }
 
-static ExprText expr_text(Emitter *emitter, Str *out) {
+ExprText emit_expr_text(Emitter *emitter, Str *out) {
   return (ExprText){emitter->arena, out, &emitter->symbols, emitter->names, emitter->n_threads};
 }
 
@@ -121,7 +121,7 @@ static const PreludeText of_rank = {
 
 // "A_s", "of_rank(A_s, 1 - m_c)"
 static void print_base(Emitter *emitter, Str *out, const Access *access, const EmitBase *base) {
-  ExprText text = expr_text(emitter, out);
+  ExprText text = emit_expr_text(emitter, out);
   if (!access->rank) {
     str_add(out, base ? base->name : access->buffer->name);
     return;
@@ -135,7 +135,7 @@ static void print_base(Emitter *emitter, Str *out, const Access *access, const E
 // Base, `between`, and how far from it in elements.
 static void print_memory_place(Emitter *emitter, Str *out, const Access *access,
                                const char *between) {
-  ExprText text = expr_text(emitter, out);
+  ExprText text = emit_expr_text(emitter, out);
   const Expr *rest;
   const EmitBase *base = emit_base_of(emitter, access, &rest);
   print_base(emitter, out, access, base);
@@ -148,7 +148,7 @@ static void print_memory_place(Emitter *emitter, Str *out, const Access *access,
 
 const char *emit_element(Emitter *emitter, const Access *access) {
   Str out = str_new(emitter->arena);
-  ExprText text = expr_text(emitter, &out);
+  ExprText text = emit_expr_text(emitter, &out);
   if (access->buffer->space == SPACE_REGISTER) {
     str_add(&out, access->buffer->name);
     print_register_index(emitter, &text, access);
@@ -182,7 +182,7 @@ static bool is_packed(const Emitter *emitter, const Buffer *buffer) {
 // Which of the values in its register an access means.
 const char *emit_part(Emitter *emitter, const Access *access) {
   Str out = str_new(emitter->arena);
-  ExprText text = expr_text(emitter, &out);
+  ExprText text = emit_expr_text(emitter, &out);
   int per = emit_values_per_register(emitter, access->buffer);
   emit_expr(&text, ex_mod(emitter->arena, access->idx[access->buffer->rank - 1], per));
   return out.text;

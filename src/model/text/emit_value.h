@@ -14,6 +14,9 @@ int emit_values_per_register(const Emitter *emitter, const Buffer *buffer);
 int64_t emit_dim(const Emitter *emitter, const Buffer *buffer, int d);
 const char *emit_register_type(Emitter *emitter, const Buffer *buffer);  // "unsigned"
 
+// Where an expression is written, under the names of this text.
+ExprText emit_expr_text(Emitter *emitter, Str *out);
+
 // "acc[m_r][n_r]", "A_s[k_i * 132 + m_t * 8]"; of a packed buffer the register.
 const char *emit_element(Emitter *emitter, const Access *access);
 // The same in shared memory as base and offset: "A_s_at, k_i * 132 + m_r".

@@ -333,3 +333,12 @@ void prelude_write_atomic_add(Str *out, const Prelude *prelude) {
              "}\n",
              type, type, type);
 }
+
+void prelude_write_places(Str *out, int first, int n, int in_line) {
+  str_add(out, "{");
+  for (int i = 0; i < n; i++) {
+    if (i) str_add(out, i % in_line ? ", " : ",\"\n      \" ");
+    str_printf(out, "%%%d", first + i);
+  }
+  str_add(out, "}");
+}

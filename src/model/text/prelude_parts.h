@@ -24,6 +24,9 @@ void prelude_write_extract(Str *out, const Prelude *prelude);
 void prelude_write_insert(Str *out, const Prelude *prelude);
 void prelude_write_atomic_add(Str *out, const Prelude *prelude);
 
+// "{%0, %1, …}", so many in a line of the text.
+void prelude_write_places(Str *out, int first, int n, int in_line);
+
 // ---- prelude_tcgen05.c --------------------------------------------------------------------------
 // Tells what moves columns between tensor memory and registers.
 

@@ -18,16 +18,6 @@ static const char *constraint(const Prelude *prelude) {
   return prelude->type == DTYPE_S32 ? "r" : "f";
 }
 
-// "{%0, %1, …}"
-static void add_places(Str *out, int first, int n) {
-  str_add(out, "{");
-  for (int i = 0; i < n; i++) {
-    if (i) str_add(out, i % IN_LINE ? ", " : ",\"\n      \" ");
-    str_printf(out, "%%%d", first + i);
-  }
-  str_add(out, "}");
-}
-
 static void add_registers(Str *out, const Prelude *prelude, const char *mode, const char *name) {
   for (int i = 0; i < prelude->width; i++) {
     if (i) str_add(out, i % RESULTS_IN_LINE ? ", " : ",\n        ");
@@ -41,7 +31,7 @@ void prelude_write_tensor_ld(Str *out, const Prelude *prelude) {
   str_printf(out, "__device__ __forceinline__ void tcgen05_ld_x%d(%s *to, unsigned from) {\n", n,
              register_type(prelude));
   str_printf(out, "  asm volatile(\"tcgen05.ld.sync.aligned.32x32b.x%d.b32 \"\n      \"", n);
-  add_places(out, 0, n);
+  prelude_write_places(out, 0, n, IN_LINE);
   str_printf(out, ", [%%%d];\"\n      : ", n);
   add_registers(out, prelude, "=", "to");
   str_add(out, "\n      : \"r\"(from) : \"memory\");\n}\n");
@@ -53,7 +43,7 @@ void prelude_write_tensor_st(Str *out, const Prelude *prelude) {
   str_printf(out, "__device__ __forceinline__ void tcgen05_st_x%d(unsigned to, const %s *from) {\n",
              n, register_type(prelude));
   str_printf(out, "  asm volatile(\"tcgen05.st.sync.aligned.32x32b.x%d.b32 [%%0], \"\n      \"", n);
-  add_places(out, 1, n);
+  prelude_write_places(out, 1, n, IN_LINE);
   str_add(out, ";\"\n      :: \"r\"(to), ");
   add_registers(out, prelude, "", "from");
   str_add(out, " : \"memory\");\n}\n");

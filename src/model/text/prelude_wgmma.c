@@ -23,16 +23,6 @@ const char *prelude_wgmma_name(Arena *arena, const Prelude *prelude) {
                       atom->type, prelude->by_registers ? "_rs" : "");
 }
 
-// "%0, %1, …", sixteen in a line of the text.
-static void add_places(Str *out, int first, int n) {
-  str_add(out, "{");
-  for (int i = 0; i < n; i++) {
-    if (i) str_add(out, i % IN_LINE ? ", " : ",\"\n      \" ");
-    str_printf(out, "%%%d", first + i);
-  }
-  str_add(out, "}");
-}
-
 static void add_registers(Str *out, const char *constraint, const char *name, int n) {
   for (int i = 0; i < n; i++) {
     if (i) str_add(out, i % RESULTS_IN_LINE ? ", " : ",\n        ");
@@ -108,10 +98,10 @@ void prelude_write_wgmma(Str *out, const Prelude *prelude) {
              "  asm volatile(\n      \"{\\n.reg .pred keep;\\nsetp.ne.b32 keep, %%%d, 0;\\n\"\n",
              n_c + n_a + 1);
   str_printf(out, "      \"%s \"\n      \"", atom_ptx(out->arena, atom));
-  add_places(out, 0, n_c);
+  prelude_write_places(out, 0, n_c, IN_LINE);
   str_add(out, ", \"\n      \"");
   if (rs)
-    add_places(out, n_c, n_a);
+    prelude_write_places(out, n_c, n_a, IN_LINE);
   else
     str_printf(out, "%%%d", n_c);
   str_printf(out, ", %%%d", n_c + n_a);

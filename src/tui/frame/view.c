@@ -178,6 +178,27 @@ void view_draw_more(Canvas *canvas, Rect in, int first, int n) {
   if (first > 0) canvas_text(canvas, in, 0, 0, STYLE_DIM, "↑");
 }
 
+ViewList view_list(Rect in, int cursor, int n) {
+  const int first = view_scroll(cursor, n, in.rows);
+  return (ViewList){.in = in, .cursor = cursor, .n = n, .first = first, .at = first - 1};
+}
+
+bool view_list_next(Canvas *canvas, ViewList *list) {
+  const Rect in = list->in;
+  const int i = ++list->at - list->first;
+  list->row = (Rect){in.row + i, in.col, 1, in.cols};
+  const bool more = i < in.rows && list->at < list->n;
+  if (!more) view_draw_more(canvas, in, list->first, list->n);
+  return more;
+}
+
+void view_list_mark(Canvas *canvas, const ViewList *list, int spot, int cols) {
+  const Rect row = list->row;
+  canvas_spot(canvas, row, spot, list->at);
+  if (list->at == list->cursor)
+    canvas_over(canvas, (Rect){row.row, row.col, 1, cols}, STYLE_CURSOR);
+}
+
 void view_move(Session *session, int delta) {
   const ViewBody *body = view_table[session->at.view].body;
   if (body->move) {

@@ -152,6 +152,26 @@ Rect view_take_a(Canvas *canvas, Rect *in, int gap);
 int view_scroll(int cursor, int n, int rows);
 // Arrows in the left margin where lines above or below are not shown.
 void view_draw_more(Canvas *canvas, Rect in, int first, int n);
+
+// The lines of a list around its cursor, as many as there are rows, and behind the last one those
+// arrows.
+//
+//   ViewList list = view_list(in, cursor, n);
+//   while (view_list_next(canvas, &list)) {
+//     draw_line(canvas, list.row, &line[list.at]);
+//     view_list_mark(canvas, &list, SPOT_LINE, in.cols);
+//   }
+typedef struct ViewList {
+  Rect in;
+  int cursor, n, first;
+  int at;    // the line at hand …
+  Rect row;  // … and where it is
+} ViewList;
+ViewList view_list(Rect in, int cursor, int n);
+bool view_list_next(Canvas *canvas, ViewList *list);
+// Marks the line at hand: for the mouse, and where it is the cursor's over its first columns.
+void view_list_mark(Canvas *canvas, const ViewList *list, int spot, int cols);
+
 // Moves the cursor of the view by `delta` within its lines.
 void view_move(Session *session, int delta);
 // The key for an action here: "q", or ":quit" when no key is bound to it. In the frame arena.

@@ -11,6 +11,7 @@
 #include "kernels/toolchain/machine/machine_code.h"
 #include "model/ir/buffer.h"
 #include "model/readings/derive.h"
+#include "model/readings/place/grid.h"
 
 void side_init(Side *side, const char *name) {
   *side = (Side){.arena = {arena_new(name), arena_new(name)}, .schedule = schedule_default()};

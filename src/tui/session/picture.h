@@ -11,9 +11,10 @@
 #include "base/arena.h"
 #include "kernels/toolchain/machine/sass.h"
 #include "model/readings/model.h"
-#include "model/readings/place/grid.h"
 #include "model/text/emit.h"
 #include "tui/session/nest.h"
+
+typedef struct Grid Grid;  // model/readings/place/grid.h
 
 // The numbers by which a change of knobs is measured.
 typedef struct PictureNumbers {

@@ -8,7 +8,9 @@
 // table says, and as launches have growing numbers, no code sets claims back to 0.
 #include "base/random.h"
 #include "features/gpc/model/deal_lists.h"
+#include "model/ir/buffer.h"
 #include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/ops/ops.h"
 
 // ---- check --------------------------------------------------------------------------------------

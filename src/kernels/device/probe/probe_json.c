@@ -48,11 +48,6 @@ static const RecordField results_fields[] = {
 };
 static const Record results_record = RECORD_OF(ProbeResults, results_fields);
 
-static void write(Str *out, const Record *record, const void *from) {
-  JsonWriter w = json_writer(out);
-  record_write(&w, record, from);
-}
-
 static bool check_access(const ProbeAccess *access, int i, Diags *diags) {
   if (!banks_op_find(access->op)) {
     diag_add(diags, "bank_op", "access %d: there is no operation \"%.40s\"", i,
@@ -71,7 +66,7 @@ static bool check_access(const ProbeAccess *access, int i, Diags *diags) {
 }
 
 void probe_request_write_json(Str *out, const ProbeRequest *request) {
-  write(out, &request_record, request);
+  record_write_text(out, &request_record, request);
 }
 
 ProbeRequest *probe_request_read_json(Arena *arena, const char *text, Diags *diags) {
@@ -83,7 +78,7 @@ ProbeRequest *probe_request_read_json(Arena *arena, const char *text, Diags *dia
 }
 
 void probe_results_write_json(Str *out, const ProbeResults *results) {
-  write(out, &results_record, results);
+  record_write_text(out, &results_record, results);
 }
 
 ProbeResults *probe_results_read_json(Arena *arena, const char *text, Diags *diags) {

@@ -454,11 +454,6 @@ static void add_grid(Str *out, const EmitKernel *persistent) {
                  : "n_blocks");
 }
 
-// Tells what kernels hand on: partial sums; scores, weights and their sums.
-bool export_is_workspace(const Buffer *buffer) {
-  return buffer->space == SPACE_GLOBAL && !buffer_is_operand(buffer);
-}
-
 // The first parameter that takes the plan's i-th map.
 static const EmitArg *parameter_of(const Emission *emission, const Plan *plan, int i) {
   for (int k = 0; k < emission->n_kernels; k++)
@@ -501,7 +496,7 @@ void export_add_launches(Str *out, const Emission *emission, const Program *prog
   const Kind its = kind_of(out->arena, &program->problem), *kind = &its;
   str_printf(out, "struct Operands {\n%s", kind->operands);
   for (int i = 0; i < program->n_buffers; i++)
-    if (export_is_workspace(program->buffer[i]))
+    if (buffer_is_workspace(program->buffer[i]))
       str_printf(out, "  %s *%s;\n", prelude_type_name(program->buffer[i]->type),
                  program->buffer[i]->name);
   for (int i = 0; i < plan->n_maps; i++)
@@ -544,7 +539,7 @@ static void add_allocate(Str *out, const Emission *emission, const Program *prog
              "  Operands on = {};\n%s",
              kind_of(out->arena, &program->problem).fill);
   for (int i = 0; i < program->n_buffers; i++)
-    if (export_is_workspace(program->buffer[i]))
+    if (buffer_is_workspace(program->buffer[i]))
       str_printf(out, "  on.%s = unwritten<%s>(%lld);\n", program->buffer[i]->name,
                  prelude_type_name(program->buffer[i]->type),
                  (long long)buffer_elements(program->buffer[i]));

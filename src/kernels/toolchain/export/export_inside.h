@@ -18,7 +18,6 @@ void export_add_map_function(Str *out, const Plan *plan);
 // Statements that fill on.A_map from on.A, and that let kernels have their shared memory.
 void export_add_maps(Str *out, const Emission *emission, const Plan *plan);
 void export_add_attributes(Str *out, const Emission *emission);
-bool export_is_workspace(const Buffer *buffer);
 
 // ---- of attention -------------------------------------------------------------------------------
 

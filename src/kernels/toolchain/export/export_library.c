@@ -51,7 +51,7 @@ enum { ALIGNED = 256 };
 static int64_t workspace_bytes(const Program *program) {
   int64_t bytes = 0;
   for (int i = 0; i < program->n_buffers; i++)
-    if (export_is_workspace(program->buffer[i]))
+    if (buffer_is_workspace(program->buffer[i]))
       bytes += (buffer_bytes(program->buffer[i]) + ALIGNED - 1) / ALIGNED * ALIGNED;
   return bytes;
 }
@@ -82,7 +82,7 @@ static void add_function(Str *out, const Emission *emission, const Program *prog
              name);
   for (int i = 0; i < program->n_buffers; i++) {
     const Buffer *buffer = program->buffer[i];
-    if (!export_is_workspace(buffer)) continue;
+    if (!buffer_is_workspace(buffer)) continue;
     str_printf(out, "  on.%s = reinterpret_cast<%s *>(static_cast<char *>(workspace) + %lld);\n",
                buffer->name, prelude_type_name(buffer->type), at);
     at += (buffer_bytes(buffer) + ALIGNED - 1) / ALIGNED * ALIGNED;

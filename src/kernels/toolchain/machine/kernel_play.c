@@ -55,6 +55,15 @@ static int place_of(const EmitKernel *kernel, LaunchArg wanted) {
   return 0;
 }
 
+// The number that a kernel takes for its operations of an action.
+static LaunchArg number_for(OpAction action) {
+  int arg = 0;
+  while (arg + 1 < LAUNCH_ARGS && (launch_arg_facts(arg)->holds != HOLDS_NUMBER ||
+                                   !(launch_arg_facts(arg)->taken >> action & 1)))
+    arg++;
+  return (LaunchArg)arg;
+}
+
 // The grid of a persistent kernel: the blocks that are resident at once, tiles at most.
 static int64_t grid_of(const Model *model, const EmitKernel *kernel) {
   const int64_t at_once = model->target->sm_count * max_int(1, model->resources.blocks_per_sm);
@@ -96,7 +105,7 @@ static SassLaunch launch_of(const Model *model, const EmitKernel *kernel, const 
   if (!lists->n) return out;
   out.claims = true;
   out.claimed_at = lists->at;
-  put_word(&out, place_of(kernel, LAUNCH_LISTS), (uint32_t)lists->n);
+  put_word(&out, place_of(kernel, number_for(ACTION_CLAIM)), (uint32_t)lists->n);
   return out;
 }
 

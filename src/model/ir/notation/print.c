@@ -14,6 +14,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/whole.h"
 #include "model/ir/notation/print_line.h"
 #include "model/ir/notation/print_op.h"
 #include "model/ir/program.h"
@@ -37,21 +38,15 @@ void printer_line(Printer *printer, const Spans *spans, ProgramLine line) {
 
 // ---- statements ---------------------------------------------------------------------------------
 
-static void print_expr(Spans *out, const Expr *expr) {
-  Str text = str_new(out->text.arena);
-  expr_print(&text, expr);
-  spans_add(out, SPAN_INDEX, text.text);
-}
-
 static void print_loop_head(Spans *out, const Stmt *stmt) {
   print_var(out, stmt->var);
   if (stmt->unroll) spans_add(out, SPAN_KEYWORD, " unroll");
   if (stmt->unroll && stmt->unroll != UNROLL_FULL)
     spans_printf(out, SPAN_NUMBER, " %d", stmt->unroll);
   if (stmt->expr) spans_add(out, SPAN_KEYWORD, " from ");
-  if (stmt->expr) print_expr(out, stmt->expr);
+  if (stmt->expr) spans_add_expr(out, stmt->expr);
   if (stmt->end) spans_add(out, SPAN_KEYWORD, " to ");
-  if (stmt->end) print_expr(out, stmt->end);
+  if (stmt->end) spans_add_expr(out, stmt->end);
 }
 
 // Perfectly nested loops of one hardware or register tier share a line.
@@ -115,7 +110,7 @@ static void print_let(Spans *out, const Stmt *stmt, bool full) {
   spans_add(out, SPAN_KEYWORD, "let");
   spans_printf(out, SPAN_VARIABLE, " %s", stmt->var->name);
   spans_add(out, SPAN_PLAIN, " = ");
-  print_expr(out, stmt->expr);
+  spans_add_expr(out, stmt->expr);
   if (!full) return;
   spans_add(out, SPAN_PLAIN, "   ");
   print_range(out, stmt->var);
@@ -127,7 +122,7 @@ static void print_condition(Spans *out, const Stmt *stmt) {
   else
     spans_add(out, SPAN_KEYWORD, stmt->predicated ? "predicate" : "if");
   spans_add(out, SPAN_PLAIN, " ");
-  print_expr(out, stmt->expr);
+  spans_add_expr(out, stmt->expr);
   if (!stmt->elects) return;
   spans_add(out, SPAN_PLAIN, ", ");
   spans_add(out, SPAN_KEYWORD, "elected");
@@ -256,6 +251,12 @@ TextDiff text_diff(Arena *arena, const char *const *before, int nb, const char *
     j += same || !remove;
   }
   return diff;
+}
+
+bool diff_is_near_change(const TextDiff *diff, int i, int around) {
+  for (int at = max_int(0, i - around); at <= i + around && at < diff->n_lines; at++)
+    if (diff->line[at].kind != DIFF_SAME) return true;
+  return false;
 }
 
 // The lines with their depth in front, so that a line that only moved inwards counts as changed.

@@ -40,6 +40,8 @@ typedef struct TextDiff {
   int n_lines, n_added, n_removed;
   const DiffLine *line;
 } TextDiff;
+// Whether line i is a change, or at most `around` lines from one.
+bool diff_is_near_change(const TextDiff *diff, int i, int around);
 TextDiff program_diff(Arena *arena, const Program *before, const Program *after);
 TextDiff text_diff(Arena *arena, const char *const *before, int n_before, const char *const *after,
                    int n_after);

@@ -14,6 +14,12 @@
 #include "model/ir/stmt.h"
 #include "model/words/fragment.h"
 
+void spans_add_expr(Spans *out, const Expr *expr) {
+  Str text = str_new(out->text.arena);
+  expr_print(&text, expr);
+  spans_add(out, SPAN_INDEX, text.text);
+}
+
 typedef struct OpPrinter {
   Spans *out;
   const Program *program;
@@ -22,24 +28,18 @@ typedef struct OpPrinter {
   int64_t count;  // brief: executions that the row stands for; 0: not said
 } OpPrinter;
 
-static void print_expr(Spans *out, const Expr *expr) {
-  Str text = str_new(out->text.arena);
-  expr_print(&text, expr);
-  spans_add(out, SPAN_INDEX, text.text);
-}
-
 // "A_s[k_o % 3, lane]"
 static void access_print(Spans *out, const Access *access) {
   spans_add(out, SPAN_BUFFER, access->buffer->name);
   spans_add(out, SPAN_PLAIN, "[");
   for (int d = 0; d < access->buffer->rank; d++) {
     if (d) spans_add(out, SPAN_PLAIN, ", ");
-    print_expr(out, access->idx[d]);
+    spans_add_expr(out, access->idx[d]);
   }
   spans_add(out, SPAN_PLAIN, "]");
   if (!access->rank) return;
   spans_add(out, SPAN_KEYWORD, " of rank ");
-  print_expr(out, access->rank);
+  spans_add_expr(out, access->rank);
 }
 
 // ---- operands -----------------------------------------------------------------------------------
@@ -86,7 +86,7 @@ static void print_guard(const OpPrinter *p) {
   spans_add(p->out, SPAN_PLAIN, " ");
   spans_add(p->out, SPAN_KEYWORD, "if");
   spans_add(p->out, SPAN_PLAIN, " ");
-  print_expr(p->out, guard);
+  spans_add_expr(p->out, guard);
 }
 
 // ---- numbers and words --------------------------------------------------------------------------
@@ -115,7 +115,7 @@ static void print_wide(const OpPrinter *p) {
 static void print_id(const OpPrinter *p) {
   if (!p->op->id) return;
   spans_add(p->out, SPAN_PLAIN, " ");
-  print_expr(p->out, p->op->id);
+  spans_add_expr(p->out, p->op->id);
 }
 
 static void print_atom(const OpPrinter *p) { spans_add(p->out, SPAN_ATOM, p->op->atom->name); }
@@ -185,7 +185,7 @@ static void print_attribute(const OpPrinter *p, int i) {
   if (flag && *flag) spans_add(p->out, SPAN_KEYWORD, attribute->before);
   if (!expr || !*expr) return;
   spans_add(p->out, SPAN_KEYWORD, attribute->before);
-  print_expr(p->out, *expr);
+  spans_add_expr(p->out, *expr);
 }
 
 // NULL: an attribute with words in its row.

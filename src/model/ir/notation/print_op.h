@@ -3,6 +3,7 @@
 #include "model/ir/notation/op_text.h"
 #include "model/ir/notation/print_span.h"
 
+void spans_add_expr(Spans *out, const Expr *expr);
 // The statement: "acc[0, 0] += a[0] * b[0]"; `full`: with what only the complete text says.
 void op_print(Spans *out, const Program *program, const Op *op, bool full);
 

@@ -67,13 +67,6 @@ static Parts take_apart(Stmt **list) {
   return parts;
 }
 
-// The same statements for another block of keys.
-static Stmt *of_block(Program *program, const Stmt *list, const Var *walk, const Expr *block) {
-  Stmt *copy = stmt_copy_list(program, list);
-  stmt_substitute(program, copy, walk, block);
-  return copy;
-}
-
 static Stmt *noted(Stmt *list, const char *note) {
   list->note = note;
   return list;
@@ -89,7 +82,7 @@ static Stmt *take_over(Program *program, const Parts *parts) {
 
 static Stmt *ask_for_both(Program *program, const Parts *parts, const Stmt *walk, const Expr *next,
                           const AskingTurns *turns) {
-  Stmt *scores = of_block(program, parts->ask_scores, walk->var, next);
+  Stmt *scores = stmt_copy_for(program, parts->ask_scores, walk->var, next);
   if (turns->begin)
     stmt_insert(stmt_find_link(&scores, OP_WG_FENCE, ROLE_COUNT),
                 stmt_copy_list(program, turns->begin));
@@ -104,19 +97,19 @@ static Stmt *ask_for_both(Program *program, const Parts *parts, const Stmt *walk
 static Stmt *first_scores(Program *program, const Parts *parts, const Stmt *walk,
                           const Stmt *hide) {
   const Expr *zero = ex_const(program->arena, 0);
-  Stmt *hidden = hide ? of_block(program, hide, walk->var, zero) : NULL;
+  Stmt *hidden = hide ? stmt_copy_for(program, hide, walk->var, zero) : NULL;
   if (hidden && hidden->kind == STMT_IF && expr_is_const(hidden->expr, 0)) hidden = NULL;
-  Stmt *weigh = of_block(program, parts->weigh, walk->var, zero);
-  return stmt_list(of_block(program, parts->ask_scores, walk->var, zero),
-                   of_block(program, parts->scores_there, walk->var, zero), hidden ? hidden : weigh,
-                   hidden ? weigh : NULL, NULL);
+  Stmt *weigh = stmt_copy_for(program, parts->weigh, walk->var, zero);
+  return stmt_list(stmt_copy_for(program, parts->ask_scores, walk->var, zero),
+                   stmt_copy_for(program, parts->scores_there, walk->var, zero),
+                   hidden ? hidden : weigh, hidden ? weigh : NULL, NULL);
 }
 
 // The last block's O, behind it.
 static Stmt *last_values(Program *program, const Parts *parts, const Stmt *walk, const Expr *last) {
   return stmt_list(stmt_copy_list(program, parts->values_there), take_over(program, parts),
-                   of_block(program, parts->wait_values, walk->var, last),
-                   of_block(program, parts->ask_values, walk->var, last),
+                   stmt_copy_for(program, parts->wait_values, walk->var, last),
+                   stmt_copy_for(program, parts->ask_values, walk->var, last),
                    stmt_copy_list(program, parts->values_there), NULL);
 }
 
@@ -125,10 +118,10 @@ static Stmt *turn_of(Program *program, const Parts *parts, const Stmt *walk, Var
                      const AskingTurns *turns, const Stmt *hide) {
   Arena *arena = program->arena;
   const Expr *block = ex_var(arena, next);
-  Stmt *there = of_block(program, parts->scores_there, walk->var, block);
+  Stmt *there = stmt_copy_for(program, parts->scores_there, walk->var, block);
   there->op.groups = 1;
-  Stmt *weigh = of_block(program, parts->weigh, walk->var, block);
-  if (hide) weigh = stmt_list(of_block(program, hide, walk->var, block), weigh, NULL);
+  Stmt *weigh = stmt_copy_for(program, parts->weigh, walk->var, block);
+  if (hide) weigh = stmt_list(stmt_copy_for(program, hide, walk->var, block), weigh, NULL);
   Stmt *turn = stmt_let(program, knob, next, ex_add_const(arena, ex_var(arena, walk->var), 1));
   stmt_list(turn, stmt_copy_list(program, parts->values_there),
             groups_release_before(program, stmt_copy_list(program, parts->release), walk),
@@ -213,7 +206,7 @@ void overlap_products(Program *program, const Schedule *schedule) {
   stmt_insert(stmt_link_to(list, walk), seeing_turns(program, walk, last));
   Var *block;
   Stmt *hiding = hiding_turns(program, walk, last, &block);
-  hiding->body->next = of_block(program, turn_of(program, &parts, walk, next, &turns, hide),
-                                walk->var, ex_var(program->arena, block));
+  hiding->body->next = stmt_copy_for(program, turn_of(program, &parts, walk, next, &turns, hide),
+                                     walk->var, ex_var(program->arena, block));
   stmt_insert(&walk->next, hiding);
 }

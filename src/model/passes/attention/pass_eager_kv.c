@@ -32,13 +32,6 @@ static Stmt *take_copies(Stmt **list, BufferRole slab) {
   return stmt_list(copies, stmt_cut(stmt_find_link(list, OP_CP_COMMIT, ROLE_COUNT)), NULL);
 }
 
-// The same of another block of keys.
-static Stmt *of_block(Program *program, const Stmt *copies, const Stmt *walk, const Expr *block) {
-  Stmt *copy = stmt_copy_list(program, copies);
-  stmt_substitute(program, copy, walk->var, block);
-  return copy;
-}
-
 // Behind the barrier in front of a product's steps.
 static Stmt **behind_barrier(const Product *product, Stmt **list) {
   Stmt **at = stmt_find_multiply(product, list);
@@ -79,12 +72,12 @@ void pass_eager_kv(Program *program, Product *values, const Schedule *schedule) 
   const Expr *is_one = ex_lt(arena, next, stmt_loop_end(arena, walk));
   Var *ahead = program_var(program, "t_n", VAR_LET, walk->var->tier, walk->var->extent);
   Stmt *let = stmt_let(program, knob, ahead, next);
-  let->next = of_block(program, k, walk, ex_var(arena, ahead));
+  let->next = stmt_copy_for(program, k, walk->var, ex_var(arena, ahead));
   stmt_insert(behind_barrier(scores, &walk->body), noted(v, "V is wanted by the next product"));
   if (walk->var->extent > 1)
     stmt_insert(behind_barrier(values, &walk->body),
                 noted(stmt_if(program, knob, is_one, let), "K is read: fetch the next block's"));
   Stmt **link = &kernel_inner(program_main_kernel(program))->body;
   while (*link != walk && !is_wait(*link)) link = &(*link)->next;
-  stmt_insert(link, of_block(program, k, walk, ex_const(arena, 0)));
+  stmt_insert(link, stmt_copy_for(program, k, walk->var, ex_const(arena, 0)));
 }

@@ -103,11 +103,6 @@ static const Expr *part_begin(Program *program, const Axis *axis) {
   return sum;
 }
 
-static int64_t part_length(const Axis *axis) {
-  const Digit *digit = axis_digit(axis, TIER_REGISTER);
-  return digit->var->extent * digit->weight;
-}
-
 // Whether query q does not see key t, or there is no such key.
 static const Expr *hidden_key(Program *program, const Expr *q, const Expr *t, bool beyond_keys) {
   const Expr *last = ex_const(program->arena, program->problem.n - 1);
@@ -118,7 +113,8 @@ static const Expr *hidden_key(Program *program, const Expr *q, const Expr *t, bo
 // not depend on the lane, so warps that see all their scores jump over the comparisons of each.
 static const Expr *hides_some(Program *program, const Product *scores, bool beyond_keys) {
   const Axis *keys = scores->axis[AXIS_N];
-  const Expr *last = ex_add_const(program->arena, part_begin(program, keys), part_length(keys) - 1);
+  const Expr *last =
+      ex_add_const(program->arena, part_begin(program, keys), axis_register_part(keys) - 1);
   return hidden_key(program, part_begin(program, scores->axis[AXIS_M]), last, beyond_keys);
 }
 

@@ -65,13 +65,6 @@ static Parts take_apart(const Product *product, Stmt *k_o) {
   return parts;
 }
 
-// `list` for slab `slab` instead of slab k_o.
-static Stmt *at_slab(Program *program, const Stmt *list, const Stmt *k_o, const Expr *slab) {
-  Stmt *copy = stmt_copy_list(program, list);
-  stmt_substitute(program, copy, k_o->var, slab);
-  return copy;
-}
-
 // `list` for slab k_o + ahead, where there is one; NULL when there never is, or no list.
 static Stmt *if_ahead(Program *program, const Stmt *list, const Stmt *k_o, int64_t ahead) {
   Arena *arena = program->arena;
@@ -80,7 +73,7 @@ static Stmt *if_ahead(Program *program, const Stmt *list, const Stmt *k_o, int64
   if (!list || expr_is_const(some, 0)) return NULL;
   Var *var = program_var(program, "k_n", VAR_LET, TIER_SERIAL, k_o->var->extent);
   Stmt *body = stmt_let(program, knob, var, next);
-  body->next = at_slab(program, list, k_o, ex_var(arena, var));
+  body->next = stmt_copy_for(program, list, k_o->var, ex_var(arena, var));
   return stmt_if(program, knob, some, body);
 }
 
@@ -90,8 +83,8 @@ static Stmt *group_op(Program *program, OpKind kind, int64_t count) {
 
 // Slab `slab` from global memory into its slot, in front of the loop.
 static void fill(Program *program, Stmt *k_o, Parts parts, const Expr *slab, Stmt **prologue) {
-  append(prologue, at_slab(program, parts.load, k_o, slab));
-  append(prologue, at_slab(program, parts.store, k_o, slab));
+  append(prologue, stmt_copy_for(program, parts.load, k_o->var, slab));
+  append(prologue, stmt_copy_for(program, parts.store, k_o->var, slab));
 }
 
 static void one_ahead(Program *program, const Product *product, Stmt *k_o, Parts parts,
@@ -113,7 +106,8 @@ static void two_ahead(Program *program, const Product *product, Stmt *k_o, Parts
                       Stmt **prologue) {
   Arena *arena = program->arena;
   fill(program, k_o, parts, ex_const(arena, 0), prologue);
-  if (k_o->var->extent > 1) append(prologue, at_slab(program, parts.load, k_o, ex_const(arena, 1)));
+  if (k_o->var->extent > 1)
+    append(prologue, stmt_copy_for(program, parts.load, k_o->var, ex_const(arena, 1)));
   append(prologue, slab_fence(program, product, knob));
   append(prologue, stmt_barrier(program, knob, "slab 0 is filled"));
   Stmt *body = NULL;
@@ -155,7 +149,7 @@ static void by_tma(Program *program, Stmt *k_o, int64_t slots, Stmt **prologue) 
   Stmt **link = again ? NULL : stmt_find_link(&ask->body, OP_FENCE_ASYNC, ROLE_COUNT);
   Stmt *fence = link ? stmt_cut(link) : NULL;
   for (int64_t slab = 0; slab < slots - 1 && slab < k_o->var->extent; slab++)
-    append(prologue, at_slab(program, ask, k_o, ex_const(program->arena, slab)));
+    append(prologue, stmt_copy_for(program, ask, k_o->var, ex_const(program->arena, slab)));
   stmt_insert(&ask->body, fence);  // NULL with wgmma
   stmt_insert(&k_o->body, if_ahead(program, ask, k_o, slots - 1));
 }

@@ -54,12 +54,6 @@ void fragment_index_sets(Stmt *list, const Buffer *fragment, const Expr *set) {
   stmt_each_access(list, index_set, &sets);
 }
 
-static Stmt *at_step(Program *program, const Stmt *list, const Var *k_i, const Expr *step) {
-  Stmt *copy = stmt_copy_list(program, list);
-  stmt_substitute(program, copy, k_i, step);
-  return copy;
-}
-
 // `list` for the iteration behind this one where the loop comes to that; NULL when it never does. A
 // part of a tile that is split has fewer slabs than the loop may have.
 static Stmt *if_next(Program *program, const Stmt *list, const Stmt *loop, const char *name) {
@@ -70,7 +64,7 @@ static Stmt *if_next(Program *program, const Stmt *list, const Stmt *loop, const
   if (expr_is_const(some, 0)) return NULL;
   Var *let = program_var(program, name, VAR_LET, var->tier, var->extent);
   Stmt *body = stmt_let(program, knob, let, next);
-  body->next = at_step(program, list, var, ex_var(arena, let));
+  body->next = stmt_copy_for(program, list, var, ex_var(arena, let));
   return stmt_if(program, knob, some, body);
 }
 
@@ -83,7 +77,7 @@ static void within_slab(Program *program, const Product *product, Stmt *k_o, Stm
                         const Stmt *reads) {
   const Expr *first = ex_const(program->arena, 0);
   Stmt **link = stmt_find_multiply(product, &k_o->body);
-  stmt_insert(link, at_step(program, reads, k_i->var, first));
+  stmt_insert(link, stmt_copy_for(program, reads, k_i->var, first));
   stmt_insert(&k_i->body, if_next(program, reads, k_i, step_ahead(program, product)));
 }
 
@@ -102,22 +96,22 @@ static void across_slabs(Program *program, Stmt *k_o, Stmt *k_i, const Stmt *rea
   Arena *arena = program->arena;
   const Var *step = k_i->var;
   const Expr *first = ex_const(arena, 0);
-  Stmt *first_reads = at_step(program, reads, step, first);
+  Stmt *first_reads = stmt_copy_for(program, reads, step, first);
   Stmt **wait = stmt_find_link(&k_o->body, OP_MBAR_WAIT, ROLE_FULL);
   if (wait) stmt_insert(&first_reads, stmt_cut(wait));
-  Stmt *last = at_step(program, k_i->body, step, ex_const(arena, step->extent - 1));
+  Stmt *last = stmt_copy_for(program, k_i->body, step, ex_const(arena, step->extent - 1));
   drop_never(&last);
   k_i->var = program_var(program, step->name, VAR_LOOP, step->tier, step->extent - 1);
   const Expr *now = ex_var(arena, k_i->var);
   stmt_substitute(program, k_i->body, step, now);
-  stmt_insert(&k_i->body, at_step(program, reads, step, ex_add_const(arena, now, 1)));
+  stmt_insert(&k_i->body, stmt_copy_for(program, reads, step, ex_add_const(arena, now, 1)));
   Stmt *ahead = if_next(program, first_reads, k_o, "k_n");
   Stmt *tail = stmt_last(k_o->body);
   stmt_insert(&tail->next, last);
   stmt_insert(&tail->next, ahead);
   Stmt **link = &kernel_inner(program_main_kernel(program))->body;
   while (*link != k_o) link = &(*link)->next;
-  stmt_insert(link, at_step(program, first_reads, k_o->var, first));
+  stmt_insert(link, stmt_copy_for(program, first_reads, k_o->var, first));
 }
 
 void pass_fragment_buffer(Program *program, Product *product, const Schedule *schedule) {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "base/whole.h"
 
 #define FORM_FILE "model/readings/cost/calibration.form"
 #include "base/form_make.h"
@@ -177,11 +178,6 @@ static Calibration descend(const Points *points) {
   return c;
 }
 
-static int by_value(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 // Each half by a fit on the other one.
 static void judge(Arena *arena, const CalibrationPoint *points, int n, Calibration *out) {
   double *predicted = ARENA_ARRAY(arena, double, n), *measured = ARENA_ARRAY(arena, double, n),
@@ -194,7 +190,7 @@ static void judge(Arena *arena, const CalibrationPoint *points, int n, Calibrati
     measured[i] = points[i].time_ns;
     off[i] = fabs(log(predicted[i] / measured[i]));
   }
-  qsort(off, (size_t)n, sizeof *off, by_value);
+  qsort(off, (size_t)n, sizeof *off, by_double);
   out->error = off[n / 2];
   out->order = calibration_rank_correlation(arena, predicted, measured, n);
 }
@@ -219,7 +215,7 @@ static double *ranks(Arena *arena, const double *value, int n) {
   Ranked *order = ARENA_ARRAY(arena, Ranked, n);
   double *rank = ARENA_ARRAY(arena, double, n);
   for (int i = 0; i < n; i++) order[i] = (Ranked){value[i], i};
-  qsort(order, (size_t)n, sizeof *order, by_value);
+  qsort(order, (size_t)n, sizeof *order, by_double);
   for (int i = 0, end; i < n; i = end) {
     for (end = i + 1; end < n && !(order[end].value > order[i].value);) end++;
     for (int j = i; j < end; j++) rank[order[j].index] = (i + end - 1 - (n - 1)) / 2.0;

@@ -50,19 +50,14 @@ int64_t attention_fragments(const AttentionPart *part) {
   return registers_of_elements(atom, step + queries, atom->bits);
 }
 
-static int64_t own_extent(const Axis *axis) {
-  const Digit *digit = axis_digit(axis, TIER_REGISTER);
-  return digit->var->extent * digit->weight;
-}
-
 // False where the products do not share a kernel.
 static bool find_part(const Program *program, AttentionPart *part) {
   const Product *scores = &program->product[0];
   Stmt *walk = program_slab_loop(program);
   if (program->n_products < 2 || !scores->atom || program->n_kernels > 1 || !walk) return false;
   *part = (AttentionPart){.atom = scores->atom,
-                          .rows = own_extent(scores->axis[AXIS_M]),
-                          .keys = own_extent(scores->axis[AXIS_N]),
+                          .rows = axis_register_part(scores->axis[AXIS_M]),
+                          .keys = axis_register_part(scores->axis[AXIS_N]),
                           .dim = program->problem.k,
                           .keeps_queries = !stmt_find_read(scores, ATOM_A, &walk->body)};
   return true;

@@ -22,6 +22,7 @@
 #include "model/ir/lanes.h"
 #include "model/ir/program.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 #include "model/ops/ops.h"
 
 static const struct {

@@ -4,6 +4,7 @@
 #include "base/whole.h"
 #include "model/ir/find_op.h"
 #include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/ops/ops.h"
 #include "model/readings/place/chip_merge.h"
 

@@ -21,12 +21,6 @@ enum { GUTTER = 4, LINES_MAX = 512 };
 
 // ---- the diff -----------------------------------------------------------------------------------
 
-static BreakageId find_breakage(const char *name) {
-  int id = 0;
-  while (id < BREAK_COUNT && !str_equal(breakage_name((BreakageId)id), name)) id++;
-  return (BreakageId)id;
-}
-
 static bool is_shared(const Access *operand) {
   return operand->buffer && operand->buffer->space == SPACE_SHARED;
 }
@@ -76,7 +70,7 @@ static const LessonBreak *compare(Arena *arena, const Program *program, const Pr
 const LessonBreak *lesson_break(Arena *arena, const LessonStep *step, const Program *program) {
   static const char asks[] = "finding ";
   if (!step || !step->ask.fact || !str_starts(step->ask.fact, asks)) return NULL;
-  BreakageId id = find_breakage(step->ask.fact + strlen(asks));
+  BreakageId id = breakage_find(step->ask.fact + strlen(asks));
   const Program *broken = id < BREAK_COUNT ? program_break(arena, program, id) : NULL;
   return broken ? compare(arena, program, broken, id) : NULL;
 }

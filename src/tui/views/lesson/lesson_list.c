@@ -56,10 +56,8 @@ void lesson_draw_list(Canvas *canvas, Rect in, const Tutor *tutor, int spot) {
   canvas_text(canvas, head, 0, 1, STYLE_HEADER,
               "LESSONS  read, predict, reveal; Enter begins or goes on");
   Rect foot = rect_take_bottom(&in, tutor->trouble ? 2 : 1);
-  int first = view_scroll(tutor->list_at, tutor->n_lessons, in.rows);
-  for (int i = 0; i < in.rows && first + i < tutor->n_lessons; i++)
-    draw_lesson(canvas, (Rect){in.row + i, in.col, 1, in.cols}, tutor, first + i, spot);
-  view_draw_more(canvas, in, first, tutor->n_lessons);
+  ViewList list = view_list(in, tutor->list_at, tutor->n_lessons);
+  while (view_list_next(canvas, &list)) draw_lesson(canvas, list.row, tutor, list.at, spot);
   rect_take_top(&in, min_int(in.rows, tutor->n_lessons));
   if (tutor->n_lessons) draw_steps(canvas, in, tutor->lesson[tutor->list_at]);
   rect_take_left(&foot, 1);

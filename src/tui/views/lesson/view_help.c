@@ -133,19 +133,17 @@ static void help_prepare(Session *session) {
 static void help_draw(Canvas *canvas, Rect in, const Session *session) {
   const Help *help = session->prepared;
   int cursor = session_view_state_const(session)->cursor;
-  int first = view_scroll(cursor, help->n_lines, in.rows);
-  for (int i = 0; i < in.rows && first + i < help->n_lines; i++) {
-    const HelpLine *line = &help->line[first + i];
-    Rect row = {in.row + i, in.col, 1, in.cols};
+  ViewList list = view_list(in, cursor, help->n_lines);
+  while (view_list_next(canvas, &list)) {
+    const HelpLine *line = &help->line[list.at];
     int col = 1;
     if (line->keys) {
-      canvas_fit(canvas, row, 0, 1, KEY_COLS, ALIGN_LEFT, STYLE_KEY, line->keys);
+      canvas_fit(canvas, list.row, 0, 1, KEY_COLS, ALIGN_LEFT, STYLE_KEY, line->keys);
       col += KEY_COLS + 1;
     }
-    canvas_fit(canvas, row, 0, col, in.cols - col, ALIGN_LEFT, line->style, line->text);
-    if (first + i == cursor) canvas_over(canvas, row, STYLE_SELECTED);
+    canvas_fit(canvas, list.row, 0, col, in.cols - col, ALIGN_LEFT, line->style, line->text);
+    if (list.at == cursor) canvas_over(canvas, list.row, STYLE_SELECTED);
   }
-  view_draw_more(canvas, in, first, help->n_lines);
 }
 
 static int help_count(const Session *session) {

@@ -104,15 +104,11 @@ static void draw(Canvas *canvas, Rect in, const Session *session, const void *pr
   int rows = why_rows(in, said->found[cursor].why);
   if (in.rows > 10) draw_why(canvas, rect_take_bottom(&in, rows), session, said, cursor);
   draw_head(canvas, rect_take_top(&in, 1));
-  int first = view_scroll(cursor, n, in.rows);
-  for (int i = 0; i < in.rows && first + i < n; i++) {
-    Rect row = {in.row + i, in.col, 1, in.cols};
-    draw_row(canvas, row, &said->list->row[first + i], &said->found[first + i]);
-    canvas_spot(canvas, row, SPOT_MEASURE_LINE, first + i);
-    if (first + i == cursor)
-      canvas_over(canvas, (Rect){row.row, row.col, 1, columns_of(row.cols).says - 1}, STYLE_CURSOR);
+  ViewList list = view_list(in, cursor, n);
+  while (view_list_next(canvas, &list)) {
+    draw_row(canvas, list.row, &said->list->row[list.at], &said->found[list.at]);
+    view_list_mark(canvas, &list, SPOT_MEASURE_LINE, columns_of(in.cols).says - 1);
   }
-  view_draw_more(canvas, in, first, n);
 }
 
 static const Published *known(const Session *session) {

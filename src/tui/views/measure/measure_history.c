@@ -69,16 +69,12 @@ static void draw_head(Canvas *canvas, Rect row) {
 
 static void draw_lines(Canvas *canvas, Rect in, const Session *session, const HistoryRow *rows) {
   draw_head(canvas, rect_take_top(&in, 1));
-  int cursor = session_view_state_const(session)->cursor;
-  int n = session->background.results.n_past, first = view_scroll(cursor, n, in.rows);
-  for (int i = 0; i < in.rows && first + i < n; i++) {
-    Rect row = {in.row + i, in.col, 1, in.cols};
-    draw_line(canvas, row, session, &rows[first + i]);
-    canvas_spot(canvas, row, SPOT_MEASURE_LINE, first + i);
-    if (first + i == cursor)
-      canvas_over(canvas, (Rect){row.row, row.col, 1, PROBLEM_COL - 1}, STYLE_CURSOR);
+  ViewList list =
+      view_list(in, session_view_state_const(session)->cursor, session->background.results.n_past);
+  while (view_list_next(canvas, &list)) {
+    draw_line(canvas, list.row, session, &rows[list.at]);
+    view_list_mark(canvas, &list, SPOT_MEASURE_LINE, PROBLEM_COL - 1);
   }
-  view_draw_more(canvas, in, first, n);
 }
 
 // Says where and how the row under the cursor was measured, and its state.

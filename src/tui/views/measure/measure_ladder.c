@@ -228,7 +228,6 @@ static void draw_rung(Canvas *canvas, Rect row, const Session *session, const La
              rung->name);
   draw_figures(canvas, row, rung, line);
   draw_bar(canvas, row, line, lines->top, here);
-  canvas_spot(canvas, row, SPOT_MEASURE_LINE, index);
 }
 
 // The present rung's family, which the whole ladder is nearly always of.
@@ -286,14 +285,11 @@ static void draw_table(Canvas *canvas, Rect in, const Session *session, const La
   draw_first_title(canvas, &head, lines);
   draw_bar_legend(canvas, head, session);
   int cursor = session_view_state_const(session)->cursor;
-  int first = view_scroll(cursor, lines->n, in.rows);
-  for (int i = 0; i < in.rows && first + i < lines->n; i++) {
-    Rect row = {in.row + i, in.col, 1, in.cols};
-    draw_rung(canvas, row, session, lines, first + i);
-    if (first + i == cursor)
-      canvas_over(canvas, (Rect){row.row, row.col, 1, FIGURE_COLS}, STYLE_CURSOR);
+  ViewList list = view_list(in, cursor, lines->n);
+  while (view_list_next(canvas, &list)) {
+    draw_rung(canvas, list.row, session, lines, list.at);
+    view_list_mark(canvas, &list, SPOT_MEASURE_LINE, FIGURE_COLS);
   }
-  view_draw_more(canvas, in, first, lines->n);
 }
 
 // The reference is a row of its own, so that its bar can be compared with every other.

@@ -101,16 +101,11 @@ static void draw(Canvas *canvas, Rect in, const Session *session, const void *pr
   if (in.cols > BAR_COL + BAR_MIN)
     canvas_text(canvas, head, 0, BAR_COL + (in.cols - BAR_COL - 2) / 2 - 5, STYLE_HEADER,
                 "less │ more");
-  int cursor = session_view_state_const(session)->cursor;
-  int first = view_scroll(cursor, pairs->n, in.rows);
-  for (int i = 0; i < in.rows && first + i < pairs->n; i++) {
-    Rect row = {in.row + i, in.col, 1, in.cols};
-    draw_pair(canvas, row, &pairs->pair[first + i]);
-    canvas_spot(canvas, row, SPOT_MEASURE_LINE, first + i);
-    if (first + i == cursor)
-      canvas_over(canvas, (Rect){row.row, row.col, 1, NAME_COLS}, STYLE_CURSOR);
+  ViewList list = view_list(in, session_view_state_const(session)->cursor, pairs->n);
+  while (view_list_next(canvas, &list)) {
+    draw_pair(canvas, list.row, &pairs->pair[list.at]);
+    view_list_mark(canvas, &list, SPOT_MEASURE_LINE, NAME_COLS);
   }
-  view_draw_more(canvas, in, first, pairs->n);
 }
 
 static int count(const Session *session) {

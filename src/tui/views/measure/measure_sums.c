@@ -274,13 +274,9 @@ void measure_sums_draw(Canvas *canvas, Rect in, const Session *session, const Me
   draw_scale(canvas, rect_take_top(&in, 1));
   const SumRow *last = &sums->row[sums->n - 1];
   const double fma = error_of(last, SUMS_OF_NORMAL);
-  const int first = view_scroll(cursor, sums->n, in.rows);
-  for (int i = 0; i < in.rows && first + i < sums->n; i++) {
-    Rect row = {in.row + i, in.col, 1, in.cols};
-    draw_row(canvas, row, &sums->row[first + i], fma);
-    canvas_spot(canvas, row, SPOT_MEASURE_LINE, first + i);
-    if (first + i == cursor)
-      canvas_over(canvas, (Rect){row.row, row.col, 1, BAR_COL - 1}, STYLE_CURSOR);
+  ViewList list = view_list(in, cursor, sums->n);
+  while (view_list_next(canvas, &list)) {
+    draw_row(canvas, list.row, &sums->row[list.at], fma);
+    view_list_mark(canvas, &list, SPOT_MEASURE_LINE, BAR_COL - 1);
   }
-  view_draw_more(canvas, in, first, sums->n);
 }

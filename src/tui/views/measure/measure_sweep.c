@@ -166,18 +166,13 @@ static void draw_point(Canvas *canvas, Rect row, const SweepLines *lines, const 
 
 static void draw_points(Canvas *canvas, Rect in, const Session *session, const SweepLines *lines) {
   const KnobSweep *sweep = session->background.sweep;
-  int cursor = session_view_state_const(session)->cursor;
-  int first = view_scroll(cursor, lines->n, in.rows);
-  int here = knobsweep_find(sweep, session->doc.now.schedule.value[sweep->knob]);
-  for (int i = 0; i < in.rows && first + i < lines->n; i++) {
-    Rect row = {in.row + i, in.col, 1, in.cols};
-    int at = first + i;
-    if (at == here) canvas_text(canvas, row, 0, 1, STYLE_ACCENT, "▸");
-    draw_point(canvas, row, lines, &sweep->point[at], at);
-    canvas_spot(canvas, row, SPOT_MEASURE_LINE, at);
-    if (at == cursor) canvas_over(canvas, (Rect){row.row, row.col, 1, BAR_COL}, STYLE_CURSOR);
+  const int here = knobsweep_find(sweep, session->doc.now.schedule.value[sweep->knob]);
+  ViewList list = view_list(in, session_view_state_const(session)->cursor, lines->n);
+  while (view_list_next(canvas, &list)) {
+    if (list.at == here) canvas_text(canvas, list.row, 0, 1, STYLE_ACCENT, "▸");
+    draw_point(canvas, list.row, lines, &sweep->point[list.at], list.at);
+    view_list_mark(canvas, &list, SPOT_MEASURE_LINE, BAR_COL);
   }
-  view_draw_more(canvas, in, first, lines->n);
 }
 
 // Says what Enter would do with the value under the cursor, or why it could not.

@@ -132,8 +132,6 @@ void banks_global_list(Canvas *canvas, Rect in, const Session *session, int spot
   rect_take_left(&head, 9 + NAME_COLS);
   canvas_text(canvas, head, 0, 0, STYLE_HEADER, "sectors ideal lines reqs/CTA sect./CTA");
   int at = session->at.site - model->n_sites;
-  int first = view_scroll(at < 0 ? 0 : at, model->global.n, in.rows);
-  for (int i = 0; i < in.rows && first + i < model->global.n; i++)
-    draw_row(canvas, (Rect){in.row + i, in.col, 1, in.cols}, session, first + i, spot);
-  view_draw_more(canvas, in, first, model->global.n);
+  ViewList list = view_list(in, max_int(at, 0), model->global.n);
+  while (view_list_next(canvas, &list)) draw_row(canvas, list.row, session, list.at, spot);
 }

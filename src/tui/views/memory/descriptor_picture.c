@@ -62,17 +62,16 @@ void descriptor_draw_memory(Canvas *canvas, Rect in, const Descriptor *frame) {
     canvas_printf(canvas, in, 0, LABEL_COLS + at * CELL_COLS, STYLE_HEADER, "%3d",
                   at * CHUNK_BYTES);
   rect_take_top(&in, 1);
-  int first = view_scroll(cursor_line(frame), frame->n_lines, in.rows);
-  for (int i = 0; i < in.rows && first + i < frame->n_lines; i++) {
-    const DescriptorLine *line = &frame->line[first + i];
-    bool gap = first + i > 0 && line->number != line[-1].number + 1;
-    canvas_printf(canvas, in, i, 1, gap ? STYLE_ACCENT : STYLE_DIM, "%06llx",
+  ViewList list = view_list(in, cursor_line(frame), frame->n_lines);
+  while (view_list_next(canvas, &list)) {
+    const DescriptorLine *line = &frame->line[list.at];
+    bool gap = list.at > 0 && line->number != line[-1].number + 1;
+    canvas_printf(canvas, list.row, 0, 1, gap ? STYLE_ACCENT : STYLE_DIM, "%06llx",
                   (unsigned long long)line->number * MEMORY_LINE_BYTES);
     for (int at = 0; at < MEMORY_CHUNKS; at++)
-      draw_memory_cell(canvas, cell_rect(in, i, LABEL_COLS + at * CELL_COLS, CELL_COLS), frame,
-                       line, at);
+      draw_memory_cell(canvas, cell_rect(list.row, 0, LABEL_COLS + at * CELL_COLS, CELL_COLS),
+                       frame, line, at);
   }
-  view_draw_more(canvas, in, first, frame->n_lines);
 }
 
 // ---- the tile -----------------------------------------------------------------------------------
@@ -112,16 +111,15 @@ void descriptor_draw_tile(Canvas *canvas, Rect in, const Descriptor *frame) {
     canvas_printf(canvas, in, 0, TILE_LABEL_COLS + i * TILE_CELL_COLS, STYLE_HEADER, "%s %d",
                   across, (first_col + i) * n);
   rect_take_top(&in, 1);
-  int first = view_scroll(line, lines, in.rows);
-  for (int r = 0; r < in.rows && first + r < lines; r++) {
-    int at = first + r;
-    canvas_printf(canvas, in, r, 1, at % CORE_ROWS == 0 ? STYLE_HEADER : STYLE_DIM, "%s%3d", down,
-                  at);
+  ViewList list = view_list(in, line, lines);
+  while (view_list_next(canvas, &list)) {
+    canvas_printf(canvas, list.row, 0, 1, list.at % CORE_ROWS == 0 ? STYLE_HEADER : STYLE_DIM,
+                  "%s%3d", down, list.at);
     for (int i = 0; i < fitting && first_col + i < frame->chunks_across; i++)
-      draw_tile_cell(canvas, cell_rect(in, r, TILE_LABEL_COLS + i * TILE_CELL_COLS, TILE_CELL_COLS),
-                     frame, &frame->chunk[at * frame->chunks_across + first_col + i]);
+      draw_tile_cell(canvas,
+                     cell_rect(list.row, 0, TILE_LABEL_COLS + i * TILE_CELL_COLS, TILE_CELL_COLS),
+                     frame, &frame->chunk[list.at * frame->chunks_across + first_col + i]);
   }
-  view_draw_more(canvas, in, first, lines);
 }
 
 // ---- the instruction ----------------------------------------------------------------------------

@@ -326,15 +326,13 @@ static void draw_sites(Canvas *canvas, Rect in, const Session *session) {
   if (head.cols >= BAR_COL) canvas_text(canvas, head, 0, 70, STYLE_HEADER, "share");
   if (at.a) canvas_text(canvas, head, 0, at.a, STYLE_SIDE_A, "A wavef.");
   if (at.clocks) canvas_text(canvas, head, 0, at.clocks, STYLE_HEADER, "clk here");
-  const int n = shared_rows(session), first = view_scroll(shared_row_at(session), n, in.rows);
-  for (int i = 0; i < in.rows && first + i < n; i++) {
-    Rect row = {in.row + i, in.col, 1, in.cols};
-    if (first + i < all.n)
-      draw_site_row(canvas, row, session, first + i, &at);
+  ViewList list = view_list(in, shared_row_at(session), shared_rows(session));
+  while (view_list_next(canvas, &list)) {
+    if (list.at < all.n)
+      draw_site_row(canvas, list.row, session, list.at, &at);
     else
-      draw_own_row(canvas, row, session);
+      draw_own_row(canvas, list.row, session);
   }
-  view_draw_more(canvas, in, first, n);
 }
 
 // ---- the view -----------------------------------------------------------------------------------

@@ -384,10 +384,8 @@ static void draw_sites(Canvas *canvas, Rect in, const SwizzleFrame *frame) {
     canvas_text(canvas, in, 0, col + 1, STYLE_HEADER, fragment_head(in, work));
   rect_take_top(&in, 1);
   draw_total(canvas, rect_take_bottom(&in, 1), frame);
-  int first = view_scroll(frame->use, n, in.rows);
-  for (int i = 0; i < in.rows && first + i < n; i++)
-    draw_site(canvas, (Rect){in.row + i, in.col, 1, in.cols}, frame, first + i);
-  view_draw_more(canvas, in, first, n);
+  ViewList list = view_list(in, frame->use, n);
+  while (view_list_next(canvas, &list)) draw_site(canvas, list.row, frame, list.at);
 }
 
 // ---- the view -----------------------------------------------------------------------------------

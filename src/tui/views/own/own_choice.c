@@ -127,16 +127,13 @@ void own_draw_choice(Canvas *canvas, Rect in, const OwnWork *work) {
   } else
     canvas_printf(canvas, head, 0, 1, STYLE_TITLE, "%s has %d kernels; choose one and press Enter",
                   file_name(work), n);
-  const int first = view_scroll(work->choice, n, in.rows);
-  for (int i = first; i < n && i - first < in.rows; i++) {
-    const Rect row = {in.row + i - first, in.col, 1, in.cols};
+  ViewList list = view_list(in, work->choice, n);
+  while (view_list_next(canvas, &list)) {
     if (launches)
-      draw_launch(canvas, row, &work->opened->launches[i]);
+      draw_launch(canvas, list.row, &work->opened->launches[list.at]);
     else
-      canvas_fit(canvas, row, 0, 2, in.cols - 3, ALIGN_LEFT, STYLE_ACCENT,
-                 own_choice_text(work, i));
-    canvas_spot(canvas, row, OWN_SPOT_KERNEL, i);
-    if (i == work->choice) canvas_over(canvas, row, STYLE_CURSOR);
+      canvas_fit(canvas, list.row, 0, 2, in.cols - 3, ALIGN_LEFT, STYLE_ACCENT,
+                 own_choice_text(work, list.at));
+    view_list_mark(canvas, &list, OWN_SPOT_KERNEL, in.cols);
   }
-  view_draw_more(canvas, in, first, n);
 }

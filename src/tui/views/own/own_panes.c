@@ -243,12 +243,8 @@ void own_draw_source(Canvas *canvas, Rect in, const OwnFrame *frame) {
   if (frame->work->calls && *frame->source->file)
     col = canvas_text(canvas, head, 0, col, STYLE_HEADER, "inlined lines at their calls") + 2;
   draw_legend(canvas, head, col, frame);
-  const int first = view_scroll(frame->line - 1, frame->source->n, in.rows);
-  for (int i = first; i < frame->source->n && i - first < in.rows; i++) {
-    const Rect row = {in.row + i - first, in.col, 1, in.cols};
-    draw_source_line(canvas, row, frame, i);
-  }
-  view_draw_more(canvas, in, first, frame->source->n);
+  ViewList list = view_list(in, frame->line - 1, frame->source->n);
+  while (view_list_next(canvas, &list)) draw_source_line(canvas, list.row, frame, list.at);
 }
 
 // ---- panes --------------------------------------------------------------------------------------

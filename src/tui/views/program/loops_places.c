@@ -232,15 +232,12 @@ void places_draw(Canvas *canvas, Rect in, Arena *frame, const PlacesWork *work, 
   Rect below = rect_take_bottom(&in, SENTENCE_ROWS);
   draw_legend(canvas, rect_take_bottom(&in, 1));
   draw_names(canvas, rect_take_top(&in, 1), work);
-  const int n = places_count(work), first = view_scroll(cursor, n, in.rows);
-  for (int i = first; i < n && i - first < in.rows; i++) {
-    const Rect row = {in.row + i - first, in.col, 1, in.cols};
-    draw_place(canvas, row, work, i);
-    canvas_spot(canvas, row, spot, i);
-    if (i == met_line(work, cursor)) canvas_over(canvas, row, STYLE_LINKED);
-    if (i == cursor) canvas_over(canvas, row, STYLE_CURSOR);
+  ViewList list = view_list(in, cursor, places_count(work));
+  while (view_list_next(canvas, &list)) {
+    draw_place(canvas, list.row, work, list.at);
+    if (list.at == met_line(work, cursor)) canvas_over(canvas, list.row, STYLE_LINKED);
+    view_list_mark(canvas, &list, spot, in.cols);
   }
-  view_draw_more(canvas, in, first, n);
   const char *said = sentence(frame, work, cursor, &style);
   canvas_wrap(canvas, (Rect){below.row, below.col + 1, below.rows, below.cols - 2}, style, said);
 }

@@ -169,14 +169,11 @@ static void draw_step(Canvas *canvas, Rect row, const StepsPicture *picture, int
 static void draw_steps(Canvas *canvas, Rect in, const StepsPicture *picture, int cursor, int spot) {
   Columns at = columns_of(in.cols);
   draw_header(canvas, rect_take_top(&in, 1), &picture->steps, &at);
-  int n = picture->steps.n, first = view_scroll(cursor, n, in.rows);
-  for (int i = first; i < n && i - first < in.rows; i++) {
-    Rect row = {in.row + i - first, in.col, 1, in.cols};
-    draw_step(canvas, row, picture, i, &at);
-    canvas_spot(canvas, row, spot, i);
-    if (i == cursor) canvas_over(canvas, row, STYLE_CURSOR);
+  ViewList list = view_list(in, cursor, picture->steps.n);
+  while (view_list_next(canvas, &list)) {
+    draw_step(canvas, list.row, picture, list.at, &at);
+    view_list_mark(canvas, &list, spot, in.cols);
   }
-  view_draw_more(canvas, in, first, n);
 }
 
 // ---- strategies ---------------------------------------------------------------------------------

@@ -76,13 +76,6 @@ const char **source_texts(Arena *arena, const Emission *emission) {
   return text;
 }
 
-static bool near_change(const TextDiff *diff, int i) {
-  int first = i - CONTEXT > 0 ? i - CONTEXT : 0;
-  for (int at = first; at <= i + CONTEXT && at < diff->n_lines; at++)
-    if (diff->line[at].kind != DIFF_SAME) return true;
-  return false;
-}
-
 void source_list_diff(Session *session, Source *source) {
   const Emission *a = side_emission(&session->doc.then), *b = side_emission(&session->doc.now);
   if ((int64_t)a->n_lines * b->n_lines > SOURCE_DIFF_CELLS_MAX) {
@@ -97,7 +90,7 @@ void source_list_diff(Session *session, Source *source) {
   source->n_removed = diff.n_removed;
   for (int i = 0; i < diff.n_lines; i++) {
     const DiffLine *from = &diff.line[i];
-    bool left_out = !near_change(&diff, i);
+    bool left_out = !diff_is_near_change(&diff, i, CONTEXT);
     SourceLine *last = source->n_lines ? &source->line[source->n_lines - 1] : NULL;
     if (left_out && last && !last->text) continue;
     SourceLine line = from->kind == DIFF_REMOVED

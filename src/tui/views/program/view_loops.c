@@ -107,14 +107,6 @@ static void list_program(Session *session, Loops *loops, const Program *program)
   }
 }
 
-// Whether line i is a change or close to one.
-static bool near_change(const TextDiff *diff, int i) {
-  int first = i - CONTEXT > 0 ? i - CONTEXT : 0;
-  for (int at = first; at <= i + CONTEXT && at < diff->n_lines; at++)
-    if (diff->line[at].kind != DIFF_SAME) return true;
-  return false;
-}
-
 static void list_diff(Session *session, Loops *loops, TextDiff diff) {
   loops->line = ARENA_ARRAY(session->frame, LoopLine, diff.n_lines + 1);
   loops->n_added = diff.n_added;
@@ -125,7 +117,7 @@ static void list_diff(Session *session, Loops *loops, TextDiff diff) {
     const DiffLine *from = &diff.line[i];
     LoopLine line = {.kind = from->kind, .text = from->text, .depth = from->depth};
     line.knob = KNOB_NONE;
-    if (!whole && !near_change(&diff, i)) line.text = NULL;
+    if (!whole && !diff_is_near_change(&diff, i, CONTEXT)) line.text = NULL;
     if (!line.text && loops->n_lines && !loops->line[loops->n_lines - 1].text) continue;
     loops->line[loops->n_lines++] = line;
   }
@@ -295,14 +287,11 @@ static void draw_lines(Canvas *canvas, Rect in, const Session *session) {
   const Loops *loops = session->prepared;
   int cursor = session_view_state_const(session)->cursor;
   if (cursor >= loops->n_lines) cursor = loops->n_lines - 1;
-  int first = view_scroll(cursor, loops->n_lines, in.rows);
-  for (int i = 0; i < in.rows && first + i < loops->n_lines; i++) {
-    Rect row = {in.row + i, in.col, 1, in.cols};
-    draw_line(canvas, row, session, &loops->line[first + i]);
-    canvas_spot(canvas, row, SPOT_LINE, first + i);
-    if (first + i == cursor) canvas_over(canvas, row, STYLE_CURSOR);
+  ViewList list = view_list(in, cursor, loops->n_lines);
+  while (view_list_next(canvas, &list)) {
+    draw_line(canvas, list.row, session, &loops->line[list.at]);
+    view_list_mark(canvas, &list, SPOT_LINE, in.cols);
   }
-  view_draw_more(canvas, in, first, loops->n_lines);
 }
 
 static const char *line_why(const LoopLine *line) {

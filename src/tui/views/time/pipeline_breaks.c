@@ -180,13 +180,11 @@ void pipeline_draw_ways(Canvas *canvas, Rect in, const PipelineOwn *own) {
              "sorted by the worst symptom on a GPU");
   for (int i = 0; i < n; i++)
     if (row[i] == own->way_line) here = i;
-  const int first = view_scroll(here, n, in.rows);
-  for (int i = 0; i < in.rows && first + i < n; i++) {
-    const Rect at = {in.row + i, in.col, 1, in.cols};
-    if (row[first + i] < 0)
-      draw_heading(canvas, at, (Symptom)(-1 - row[first + i]));
+  ViewList list = view_list(in, here, n);
+  while (view_list_next(canvas, &list)) {
+    if (row[list.at] < 0)
+      draw_heading(canvas, list.row, (Symptom)(-1 - row[list.at]));
     else
-      draw_way(canvas, at, own, row[first + i]);
+      draw_way(canvas, list.row, own, row[list.at]);
   }
-  view_draw_more(canvas, in, first, n);
 }

@@ -135,17 +135,16 @@ void checklist_draw(Canvas *canvas, Rect in, const Checklist *list, int cursor) 
     if (row[i] == cursor) here = i;
   Rect said = rect_take_bottom(&in, SAID_ROWS);
   canvas_hline(canvas, rect_take_top(&said, 1), 0, 0, said.cols, STYLE_BORDER);
-  const int first = view_scroll(here, n, in.rows);
-  for (int i = 0; i < in.rows && first + i < n; i++) {
-    Rect at = {in.row + i, in.col, 1, in.cols};
-    const int line = row[first + i];
+  ViewList rows = view_list(in, here, n);
+  while (view_list_next(canvas, &rows)) {
+    const Rect at = rows.row;
+    const int line = row[rows.at];
     if (line < 0)
       canvas_text(canvas, at, 0, 1, STYLE_DIM, skeleton_part_name((SkeletonPart)(-1 - line)));
     else
       draw_line(canvas, at, list, line, line == cursor);
     if (line >= 0) canvas_spot(canvas, at, PIPELINE_SPOT_LINE, line);
   }
-  view_draw_more(canvas, in, first, n);
   draw_said(canvas, said, list, cursor);
 }
 

@@ -55,14 +55,11 @@ static void draw_lanes(Canvas *canvas, Rect in, const PipelineOwn *own, const La
       col = canvas_printf(canvas, row, 0, col, style, ", %.0f a tile", clocks / (double)tiles);
     if (!measured) canvas_text(canvas, row, 0, col, style, " (est.)");
   }
-  int first = view_scroll(lanes == &own->now ? own->lane : 0, lanes->n, in.rows);
-  for (int i = 0; i < in.rows && first + i < lanes->n; i++) {
-    Rect row = {in.row + i, in.col, 1, in.cols};
-    pipeline_draw_lane(canvas, row, own, lanes, first + i, span);
-    if (lanes != &own->now) continue;
-    canvas_spot(canvas, row, PIPELINE_SPOT_LANE, first + i);
+  ViewList list = view_list(in, lanes == &own->now ? own->lane : 0, lanes->n);
+  while (view_list_next(canvas, &list)) {
+    pipeline_draw_lane(canvas, list.row, own, lanes, list.at, span);
+    if (lanes == &own->now) canvas_spot(canvas, list.row, PIPELINE_SPOT_LANE, list.at);
   }
-  view_draw_more(canvas, in, first, lanes->n);
 }
 
 // Rows of the lanes beside: half of all, more or less where one of the two needs less than that.

@@ -207,8 +207,6 @@ void orders_draw(Canvas *canvas, Rect in, const PipelineOrders *o, int step) {
   in = draw_text(canvas, in, "cure", r->cure);
   if (in.rows < 2) return;
   canvas_hline(canvas, rect_take_top(&in, 1), 0, 0, in.cols, STYLE_BORDER);
-  const int first = view_scroll(step, r->n_steps, in.rows);
-  for (int i = 0; i < in.rows && first + i < r->n_steps; i++)
-    draw_step(canvas, (Rect){in.row + i, in.col, 1, in.cols}, o, first + i, first + i == step);
-  view_draw_more(canvas, in, first, r->n_steps);
+  ViewList list = view_list(in, step, r->n_steps);
+  while (view_list_next(canvas, &list)) draw_step(canvas, list.row, o, list.at, list.at == step);
 }

@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "machine/mc_cubin.h"
 
-enum { EVENTS_MAX = 1 << 20, SHARED_MOST = 1 << 18 };
+enum { SHARED_MOST = 1 << 18 };
 
 bool mc_is_thread(const PtxWarp *w, const McThread *t, uint32_t mask) {
   return w->index == t->warp && mask >> t->lane & 1 &&
@@ -20,6 +20,13 @@ static void *grown(Arena *arena, const void *old, int n, int *capacity, size_t s
   void *larger = arena_alloc(arena, size * (size_t)*capacity);
   if (n) memcpy(larger, old, size * (size_t)n);
   return larger;
+}
+
+// Most have one or two.
+static McPiece *kept(Arena *arena, const McPiece *pieces, int n) {
+  return n ? memcpy(arena_alloc(arena, sizeof *pieces * (size_t)n), pieces,
+                    sizeof *pieces * (size_t)n)
+           : NULL;
 }
 
 static const uint32_t sign_bit = UINT32_C(1) << 31;
@@ -94,12 +101,20 @@ static void learn(void *self, const PtxMachine *m, PtxWarp *w, int pc, uint32_t 
   McKnown *k = self;
   const int touch = k->touch;
   k->touch = MC_NOBODY;
-  if (k->n >= EVENTS_MAX || !mc_is_thread(w, &k->thread, mask)) return;
+  if (k->n >= MC_EVENTS_MAX || !mc_is_thread(w, &k->thread, mask)) return;
   const PtxInst *i = &m->module->code[pc];
-  McResult result = {.line = i->line, .mask = mask, .when = m->executed, .touch = touch};
+  McPiece pieces[MC_PIECES], read[MC_PIECES];
+  McResult result = {.line = i->line,
+                     .mask = mask,
+                     .when = m->executed,
+                     .touch = touch,
+                     .pieces = pieces,
+                     .read = read};
   result.name = i->row ? i->row->name : NULL;
   for (int g = 0; g < i->n_groups; g++) learn_group(k, m, w, i, &i->groups[g], &result);
   learn_group(k, m, w, i, &i->pair, &result);
+  result.pieces = kept(k->arena, pieces, result.n);
+  result.read = kept(k->arena, read, result.n_read);
   void *larger = grown(k->arena, k->results, k->n, &k->capacity, sizeof result);
   if (larger) k->results = larger;
   k->results[k->n++] = result;
@@ -111,7 +126,7 @@ static void learn_touch(void *self, const PtxAccess *access) {
   const bool is_source = ptx_meant(access->inst)->run == run_cp_async && !access->is_store;
   // The block is not told: an address that another block's thread touches is known, too.
   if (access->warp != k->thread.warp || !(access->mask >> lane & 1)) return;
-  if (k->n_touches >= EVENTS_MAX) return;
+  if (k->n_touches >= MC_EVENTS_MAX) return;
   if (is_source) {
     if (k->touch >= 0) k->touches[k->touch].source = (uint64_t)access->addr[lane];
     return;
@@ -264,13 +279,15 @@ static void record(void *self, const PtxMachine *m, PtxWarp *w, int pc, uint32_t
   McFollowed *t = self;
   const McStep *step = m->module->code[pc].machine;
   t->code = m->module->code;
-  if (!step || t->n >= EVENTS_MAX) return;
+  if (!step || t->n >= t->most) return;
   if (!mc_is_thread(w, &t->thread, step->is_uniform ? ~0u : mask)) return;
   const int index = t->n;
   void *larger = grown(t->arena, t->events, t->n, &t->capacity, sizeof *t->events);
   if (larger) t->events = larger;
+  McPiece pieces[MC_PIECES];
   McEvent *e = &t->events[t->n++];
   *e = (McEvent){.pc = pc,
+                 .pieces = pieces,
                  .name = step->op->name,
                  .when = m->executed,
                  .mask = step->is_uniform ? ~0u : mask,
@@ -278,11 +295,12 @@ static void record(void *self, const PtxMachine *m, PtxWarp *w, int pc, uint32_t
   read_sources(t, e, step);
   note_address(t, e, step, w);
   note_results(t, e, index, step, w);
+  e->pieces = kept(t->arena, pieces, e->n_wrote);
 }
 
 McFollowed mc_follow_thread(Arena *arena, McAgain *again, void *self, const McThread *thread,
-                            const int *line, int n_code) {
-  McFollowed t = {.arena = arena, .thread = *thread, .line = line, .n_code = n_code};
+                            const int *line, int n_code, int most) {
+  McFollowed t = {.arena = arena, .thread = *thread, .line = line, .n_code = n_code, .most = most};
   t.last = ARENA_ARRAY(arena, int, MC_FOLLOWED);
   t.held = ARENA_ARRAY(arena, uint32_t, MC_FOLLOWED);
   for (int i = 0; i < MC_FOLLOWED; i++) t.last[i] = MC_NOBODY;

@@ -12,7 +12,7 @@
 typedef bool McAgain(void *self, bool machine_code, PtxTrace *trace, PtxAccessSink *sink,
                      void *context);
 
-enum { MC_SOURCES = 16, MC_PIECES = 12, MC_NOBODY = -1 };
+enum { MC_SOURCES = 16, MC_PIECES = 12, MC_NOBODY = -1, MC_EVENTS_MAX = 1 << 20 };
 
 typedef struct McThread {
   int warp, lane, block[3];
@@ -34,7 +34,7 @@ typedef struct McResult {
   int touch;  // the access that it made; -1
   uint32_t mask;
   int64_t when;
-  McPiece pieces[MC_PIECES], read[MC_PIECES];
+  McPiece *pieces, *read;
 } McResult;
 
 typedef struct McTouch {
@@ -82,7 +82,7 @@ typedef struct McEvent {
   uint32_t read[MC_SOURCES];
   int n_wrote;
   PtxArg wrote[MC_PIECES];
-  McPiece pieces[MC_PIECES];
+  McPiece *pieces;
   bool loads, stores;
   bool loads_words;  // one into each register, from its own address on
   McLoad load[MC_REGISTERS_OF_ONE];
@@ -109,7 +109,7 @@ typedef struct McFollowed {
   bool is_cut;     // the machine code was stopped before its end
   int *last;       // event by register
   uint32_t *held;  // value by register
-  int n, capacity;
+  int n, capacity, most;
   McEvent *events;
 } McFollowed;
 
@@ -120,8 +120,9 @@ bool mc_is_thread(const PtxWarp *w, const McThread *thread, uint32_t mask);
 // A register, or a predicate behind MC_FRAME_T, as a warp has it now.
 McPiece mc_piece(PtxWarp *w, PtxArg reg, uint32_t mask, int lane);
 McKnown mc_learn(Arena *arena, McAgain *again, void *self, const McThread *thread);
+// `most`: events, the first ones.
 McFollowed mc_follow_thread(Arena *arena, McAgain *again, void *self, const McThread *thread,
-                            const int *line, int n_code);
+                            const int *line, int n_code, int most);
 // Marks the right events, the events with values that right ones were made of, and the events that
 // are read.
 void mc_validate(McFollowed *t, const McKnown *known);

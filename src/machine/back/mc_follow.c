@@ -539,25 +539,6 @@ bool mc_is_place_right(const McKnown *k, const McEvent *e) {
   return !is_known;
 }
 
-// Matrices have 8 rows of 16 bytes. Lane 8 k + i has the address of row i of matrix k; lane 4 i + j
-// gets word j of row i, or, turned round, half i of rows 2 j and 2 j + 1. (PTX ISA, 9.7.14.5.15.)
-int mc_loaded_places(const McFollowed *t, const McEvent *e, int piece, uint64_t out[MC_PLACES]) {
-  enum { ROWS = 8, WORDS_OF_ROW = 4, WORD = 4, HALF = 2 };
-  const int of = t->thread.lane / WORDS_OF_ROW, in = t->thread.lane % WORDS_OF_ROW;
-  const bool is_turned = mc_has(t->code[e->pc].machine, MC_W_MT88);
-  if (!e->rows || piece >= MC_REGISTERS_OF_ONE) {
-    out[0] = e->address + (uint64_t)(e->loads_words ? piece * WORD : 0);
-    return 1;
-  }
-  const uint64_t *rows = &e->rows[piece * ROWS];
-  if (!is_turned) {
-    out[0] = rows[of] + (uint64_t)(in * WORD);
-    return 1;
-  }
-  for (int i = 0; i < 2; i++) out[i] = rows[in * 2 + i] + (uint64_t)(of * HALF);
-  return 2;
-}
-
 bool mc_place(const McKnown *k, const McEvent *e, uint64_t *address) {
   if (!e->line || e->line >= k->n_lines || k->touched[e->line] != e->times) return false;
   for (int i = 0; i < k->n_touches; i++)
@@ -568,16 +549,21 @@ bool mc_place(const McKnown *k, const McEvent *e, uint64_t *address) {
   return false;
 }
 
-// A store of what the PTX stores there.
-static bool stores_right(const McFollowed *t, const McKnown *k, const McEvent *e) {
+static int count_of(const uint32_t *values, int n, uint32_t value) {
+  int times = 0;
+  for (int i = 0; i < n; i++) times += values[i] == value;
+  return times;
+}
+
+// A store of what the PTX stores there, each value as often.
+static bool stores_right(const McKnown *k, const McEvent *e) {
   const McResult *result = same_time(k, e);
   if (!e->stores || !result) return false;
-  for (int n = 0; n < e->n_data; n++) {
-    bool found = false;
-    for (int r = 0; r < result->n_read; r++) found |= result->read[r].value == e->read[n];
-    if (!found) return false;
-  }
-  (void)t;
+  uint32_t values[MC_PIECES];
+  for (int r = 0; r < result->n_read; r++) values[r] = result->read[r].value;
+  for (int n = 0; n < e->n_data; n++)
+    if (count_of(e->read, e->n_data, e->read[n]) > count_of(values, result->n_read, e->read[n]))
+      return false;
   return true;
 }
 
@@ -587,7 +573,7 @@ void mc_validate(McFollowed *t, const McKnown *k) {
   for (int i = t->n - 1; i >= 0; i--) {
     McEvent *e = &t->events[i];
     const bool memory = e->loads || e->stores, place = memory && mc_is_place_right(k, e);
-    const bool exact = mc_is_exact(k, e) || stores_right(t, k, e);
+    const bool exact = mc_is_exact(k, e) || stores_right(k, e);
     e->valid |= mc_is_exact(k, e);
     for (int n = 0; n < e->n; n++) {
       if (e->from[n] < 0) continue;

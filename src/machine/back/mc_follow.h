@@ -139,9 +139,6 @@ typedef enum McReading { MC_READS_UNKNOWN, MC_READS_RIGHT, MC_READS_WRONG } McRe
 McReading mc_reading(const McKnown *known, const McEvent *e, const McEvent *from, int piece);
 // Whether the PTX accesses this address in the event's line; true where that is not known.
 bool mc_is_place_right(const McKnown *known, const McEvent *e);
-// The places in shared memory that a register of a load is from: of matrices those of two halves.
-enum { MC_PLACES = 2 };
-int mc_loaded_places(const McFollowed *t, const McEvent *e, int piece, uint64_t out[MC_PLACES]);
 // The address that the PTX accesses at that time of the line; false: not known.
 bool mc_place(const McKnown *known, const McEvent *e, uint64_t *address);
 // Whether all lanes have what the same line of the PTX gave them when it came by as often: a value
@@ -168,6 +165,9 @@ bool mc_is_load_right(const McKnown *known, const McEvent *e, int piece);
 // The first register of a load with another word than the PTX's for this thread; MC_NOBODY: all are
 // equal, or there are not as many.
 int mc_wrong_word(const McKnown *known, const McEvent *e);
+// The places in shared memory that a register of a load is from: of matrices those of two halves.
+enum { MC_PLACES = 2 };
+int mc_loaded_places(const McFollowed *t, const McEvent *e, int piece, uint64_t out[MC_PLACES]);
 
 // ---- mc_turn.c ----------------------------------------------------------------------------------
 

@@ -266,7 +266,7 @@ sanitized:
 # Every promise with its whole number; STRESS=0.1 is a tenth of it, SUITES="history" one suite.
 STRESS ?= 1
 STRESS_SUITES = conventions emit_run emit_compile stamp counted export_cu persistent promises injection view ways_out client history history_hostile protocol knob json \
-                hostile mutants terminal compile_all parse property why_mutants
+                hostile mutants machine_mutants terminal compile_all parse property why_mutants
 stress: build/asan/unit build/asan/gemmview build/gemmview
 	GEMMVIEW_STRESS=$(STRESS) GEMMVIEW=build/asan/gemmview build/asan/unit $(or $(SUITES),$(STRESS_SUITES))
 	@$(if $(SUITES),:,tests/stress/frames.sh build/gemmview)

@@ -345,6 +345,18 @@ static bool meets(const State *s, int pc, PtxArg barrier) {
          barrier_of(inst) == barrier;
 }
 
+// Branches between a BSSY and its BSYNC go to that at the farthest: one to the place behind leaves
+// the others waiting.
+static void look_at_skips(State *s, int from, int meeting) {
+  for (int pc = from + 1; pc < meeting; pc++) {
+    const PtxInst *inst = &s->module->code[pc];
+    if (!inst->machine || inst->target != meeting + 1 || !str_equal(inst->machine->op->name, "BRA"))
+      continue;
+    misfit(s, pc);
+    concern(s, pc);
+  }
+}
+
 // BSSY B0 names the place behind a BSYNC B0, and each BSYNC has such a BSSY: in all code of ptxas
 // for sm_80, sm_90a and sm_120a.
 static void look_at_meetings(State *s) {
@@ -358,7 +370,10 @@ static void look_at_meetings(State *s) {
     if (waits && !has_place) misfit(s, pc);
     if (!barrier || !str_equal(step_of(s, pc)->op->name, "BSSY")) continue;
     const int at = meeting_of(s, pc);
-    if (at < 0 || !meets(s, at, barrier)) misfit(s, pc);
+    if (at < 0 || !meets(s, at, barrier))
+      misfit(s, pc);
+    else
+      look_at_skips(s, pc, at);
   }
 }
 

@@ -2,7 +2,8 @@
 # One-bit faults in machine code: is the instruction named that has the wrong bit?
 #
 #   tests/stress/faults.sh build/gemmview [SEED [N [TABLE]]]     N faults, 100; lines go to TABLE, too
-#   KERNELS="k01 k07 fp32/2" tests/stress/faults.sh …            in these kernels
+#   KERNELS="k01 k07 fp32/2" tests/stress/faults.sh …            in these kernels; triton_matmul, which
+#                                                               has wgmma, only if it is asked for
 #   FAULTS=OLD_TABLE tests/stress/faults.sh build/gemmview        those of a table, again
 #
 # A bit is turned round in the bytes of a cubin, among bits 0 to 104 of an instruction that is run:
@@ -42,6 +43,7 @@ k13 grid=8x8,block=32x8 mem:60000 mem:60000 250 60 0.2
 k15 grid=20,block=192 mem:120004 mem:1032:zero 30001
 k17 grid=8x2,block=128 mem:32768 mem:32768 mem:32768 mem:32768 128 0.125
 k19 grid=24,block=160,smem=16000 mem:46080 mem:15360 6
+triton_matmul assembled grid=1,block=128,smem=24576 mem:65536 mem:65536 mem:65536 64 64 64 mem:4096 mem:4096
 fp32/1 rung
 fp32/2 rung
 fp32/5 rung
@@ -73,6 +75,14 @@ settle() {
   row=$(launches | grep "^$1 ") || { echo "faults: no kernel $1" >&2 && exit 2; }
   if [ "${row#* }" = rung ]; then
     rung "$1" || { echo "faults: $1 is left out: it needs nvcc, and a kernel of A, B and C" && return 1; }
+  elif [[ $row = *" assembled "* ]]; then
+    # A text may name a version that is newer than the assembler.
+    set -- $row
+    ptx=$work/$1.ptx cubin=$work/$1.cubin options="--launch $3"
+    sed 's/^\.version .*/.version 8.7/' "$here/$1.ptx" >"$ptx"
+    ptxas -arch=sm_90a -lineinfo "$ptx" -o "$cubin" || { echo "faults: $1 is left out" && return 1; }
+    shift 3
+    options="$options$(printf ' --arg %s' "$@")"
   else
     set -- $row
     ptx=$here/$1.ptx cubin=tests/data/machine/open/$1.cubin options="--launch $2"
@@ -149,7 +159,7 @@ state=$((seed * 104729 & 0xffffffff))
 : >"$table"
 kernels=()
 [ -z "${FAULTS:-}" ] || KERNELS=$(cut -f2 "$FAULTS" | uniq)
-for kernel in ${KERNELS:-$(launches | sed 's/ .*//')}; do kernels+=("$kernel"); done
+for kernel in ${KERNELS:-$(launches | sed '/ assembled /d;s/ .*//')}; do kernels+=("$kernel"); done
 for i in "${!kernels[@]}"; do
   share=$((most * (i + 1) / ${#kernels[@]} - most * i / ${#kernels[@]}))
   settle "${kernels[i]}" || continue

@@ -64,7 +64,8 @@ START_TEST(test_a_register_is_read_before_it_is_written_over) {
 }
 END_TEST
 
-static const PtxModule *with_text(const char *id, const char *was, const char *is) {
+// `pc`, `bit`: turned round in the code, where numbers of branches are; -1: none.
+static const PtxModule *with_bit(const char *id, int pc, int bit, const char *was, const char *is) {
   size_t bytes = 0, length = 0;
   char *cubin = machine_case_file(arena, id, ".cubin", &bytes),
        *listing = machine_case_file(arena, id, ".sass", &length);
@@ -74,10 +75,16 @@ static const PtxModule *with_text(const char *id, const char *was, const char *i
   Diags diags = diags_new(arena);
   McCubin of;
   ck_assert(mc_cubin_read(arena, cubin, bytes, &of));
+  char *text = cubin + ((const char *)of.kernels[0].text.at - cubin);
+  if (pc >= 0) text[pc * 16 + bit / 8] ^= (char)(1 << bit % 8);
   const PtxModule *module =
       machine_case_read(arena, cubin, bytes, listing, of.kernels[0].name, &diags);
   ck_assert_ptr_nonnull(module);
   return module;
+}
+
+static const PtxModule *with_text(const char *id, const char *was, const char *is) {
+  return with_bit(id, -1, 0, was, is);
 }
 
 // BSSY B1 names the place behind a BSYNC B1.
@@ -88,6 +95,16 @@ START_TEST(test_lanes_meet_where_it_was_said) {
   bool *concerns = ARENA_ARRAY(arena, bool, module->n_code + 1);
   const int n = mc_issue_misfits(module, -1, NULL, concerns);
   ck_assert_msg(n == 2 && concerns[BEGINS] && concerns[MEET], "%d", n);
+}
+END_TEST
+
+// No branch between the two goes to the place behind the BSYNC.
+START_TEST(test_no_branch_goes_past_where_lanes_meet) {
+  enum { GOES = 0x7d0 / 16 };
+  const PtxModule *module = with_bit("k15", GOES, 18, "@P1 BRA `(.L_x_13)", "@P1 BRA `(.L_x_12)");
+  bool *concerns = ARENA_ARRAY(arena, bool, module->n_code + 1);
+  const int n = mc_issue_misfits(module, -1, NULL, concerns);
+  ck_assert_msg(n == 1 && concerns[GOES], "%d", n);
 }
 END_TEST
 
@@ -203,6 +220,7 @@ Suite *suite_machine_issue(void) {
                       (int)(sizeof wrong / sizeof *wrong));
   tcase_add_test(tcase, test_a_register_is_read_before_it_is_written_over);
   tcase_add_test(tcase, test_lanes_meet_where_it_was_said);
+  tcase_add_test(tcase, test_no_branch_goes_past_where_lanes_meet);
   tcase_add_test(tcase, test_registers_are_of_both_banks);
   tcase_add_test(tcase, test_what_is_usual);
   tcase_add_loop_test(tcase, test_a_register_is_likelier, 0, (int)(sizeof handed / sizeof *handed));

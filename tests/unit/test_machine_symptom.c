@@ -40,7 +40,8 @@ START_TEST(test_a_symptom_is_what_an_event_left) {
   const McThread thread = {.lane = 3};
   Kernel k = {_i, machine_case_recorded(arena, open_case_id(_i))};
   const int *line = ARENA_ARRAY(arena, int, k.module->n_code);
-  const McFollowed t = mc_follow_thread(arena, again, &k, &thread, line, k.module->n_code);
+  const McFollowed t =
+      mc_follow_thread(arena, again, &k, &thread, line, k.module->n_code, MC_EVENTS_MAX);
   int n = 0;
   for (int i = t.n - 1; i >= 0 && n < EVENTS; i--) {
     if (!t.events[i].n_wrote) continue;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "machine/back/mc_past.h"
 #include "machine/back/mc_source.h"
 #include "machine/back/mc_writer.h"
 #include "machine/mc_cubin.h"
@@ -45,10 +46,16 @@ static void note_early(Back *b, const Way *way) {
   memcpy(out->early, now, sizeof *now * (size_t)out->n_early);
 }
 
+// Events of a thread beside the PTX's: one that has more goes round for ever, or nearly.
+static int most_events(const McKnown *known) {
+  enum { TIMES = 16, SLACK = 1 << 16 };
+  return known->n < (MC_EVENTS_MAX - SLACK) / TIMES ? TIMES * known->n + SLACK : MC_EVENTS_MAX;
+}
+
 static Way follow(Back *b, const McThread *thread) {
-  Way way = {.back = b,
-             .t = mc_follow_thread(b->arena, b->again, b->self, thread, b->line, b->n_code),
-             .known = mc_learn(b->arena, b->again, b->self, thread)};
+  Way way = {.back = b, .known = mc_learn(b->arena, b->again, b->self, thread)};
+  way.t = mc_follow_thread(b->arena, b->again, b->self, thread, b->line, b->n_code,
+                           most_events(&way.known));
   way.t.is_cut = b->is_cut;
   if (way.t.n) mc_validate(&way.t, &way.known);
   note_early(b, &way);
@@ -421,40 +428,6 @@ static void back_from_event(Way *w, int from, bool by_place, int hop) {
   put(w, w->t.events[at].pc, or_pc, at);
 }
 
-// Whether an event may be the last one of its line in front of a time of the PTX.
-static bool is_last_until(const Way *w, int event, int64_t when) {
-  const McResult *own, *next;
-  const McEvent *e = event == NOBODY ? NULL : &w->t.events[event];
-  if (!e || mc_times_at(&w->known, e->line, e->nth, &own) != e->times || !own) return true;
-  mc_times_at(&w->known, e->line, e->nth + 1, &next);
-  return own->when <= when && (!next || next->when > when);
-}
-
-// The branch, or the end, that took a thread past an instruction when the PTX's carried it out;
-// NOBODY.
-static int past(const Way *w, int pc, int64_t when) {
-  for (int i = w->t.n - 1; i >= 0; i--) {
-    const PtxInst *inst = &w->t.code[w->t.events[i].pc];
-    const char *name = w->t.events[i].name;
-    if (inst->guard < 0 || w->t.events[i].pc >= pc) continue;
-    if (!is_last_until(w, mc_last_writer(&w->t, MC_FRAME_T + inst->guard, i), when)) continue;
-    if (strcmp(name, "EXIT") == 0 || (strcmp(name, "BRA") == 0 && inst->target > pc)) return i;
-  }
-  return NOBODY;
-}
-
-// The store of a line that begins nearest below an address: it stores too little to come there.
-static int store_below(const Way *w, int line, const McWriter *ptx) {
-  const uint64_t reserved = ptx->space == PTX_SPACE_SHARED ? MC_RESERVED_SHARED : 0;
-  int best = NOBODY;
-  for (int i = 0; i < w->t.n; i++) {
-    const McEvent *e = &w->t.events[i];
-    if (!e->stores || e->line != line || e->address - reserved > ptx->address) continue;
-    if (best == NOBODY || e->address > w->t.events[best].address) best = i;
-  }
-  return best;
-}
-
 // A store of this thread that the PTX makes and the machine code does not, or not there.
 static bool back_from_missing(Back *b, const McWriter *ptx, int hop) {
   if (hop >= HOPS) return false;
@@ -479,12 +452,12 @@ static bool back_from_missing(Back *b, const McWriter *ptx, int hop) {
   for (int pc = 0; pc < b->n_code; pc++) {
     bool ran = b->line[pc] != line || !w.t.code[pc].machine;
     for (int k = 0; k < w.t.n && !ran; k++) ran = w.t.events[k].pc == pc;
-    const int branch = ran ? NOBODY : past(&w, pc, ptx->when);
+    const int branch = ran ? NOBODY : mc_past(&w, pc, ptx->when);
     if (branch == NOBODY) continue;
     back_from_guard(&w, w.t.events[branch].pc, branch, hop);
     return true;
   }
-  const int narrow = store_below(&w, line, ptx);
+  const int narrow = mc_store_below(&w, line, ptx);
   if (narrow != NOBODY) {
     put(&w, w.t.events[narrow].pc, NOBODY, narrow);
     return true;
@@ -571,6 +544,28 @@ static bool is_once_too_often(const Way *w, int at) {
     n += f->pc == e->pc;
   }
   return w->known.touched[e->line] > 0 && n > w->known.touched[e->line];
+}
+
+McFault mc_back_round(Arena *arena, McAgain *again, void *self, const int *line, int n_code) {
+  Back b = {.arena = arena, .again = again, .self = self, .line = line, .n_code = n_code};
+  b.is_cut = true;
+  b.out = (McFault){.pc = NOBODY, .or_pc = NOBODY, .store_pc = NOBODY, .ptx_store_pc = NOBODY};
+  const McThread of = mc_last_thread(again, self);
+  int before = 0;
+  if (of.warp < 0) return b.out;
+  Way w = follow(&b, &of);
+  const int branch = mc_endless(&w.t, &before);
+  if (branch == NOBODY) return b.out;
+  const int guard = w.t.code[branch].guard,
+            writer = guard < 0 ? NOBODY : mc_last_writer(&w.t, MC_FRAME_T + guard, before);
+  come_by(&b, branch);
+  if (writer == NOBODY)
+    back_from_guard(&w, branch, before, 0);
+  else
+    back_from_event(&w, writer, false, 0);
+  const int more = writer == NOBODY ? NOBODY : mc_once_more(&w, writer);
+  if (more != NOBODY) b.out.symptom = mc_symptom_of(&of, &w.t.events[more]);
+  return b.out;
 }
 
 McFault mc_back_from(Arena *arena, McAgain *again, void *self, const int *line, int n_code, int pc,

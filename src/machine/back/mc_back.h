@@ -70,3 +70,6 @@ McFault mc_back(Arena *arena, McAgain *again, void *self, const int *line, int n
 // the cluster times 32 and the lane.
 McFault mc_back_from(Arena *arena, McAgain *again, void *self, const int *line, int n_code, int pc,
                      int thread, const int block[3]);
+// From the loop that machine code without an end goes round in, by the thread that was the last
+// one.
+McFault mc_back_round(Arena *arena, McAgain *again, void *self, const int *line, int n_code);

@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "machine/mc_cubin.h"
 
-enum { EVENTS_MAX = 1 << 20, SHARED_MOST = 1 << 18 };
+enum { SHARED_MOST = 1 << 18 };
 
 bool mc_is_thread(const PtxWarp *w, const McThread *t, uint32_t mask) {
   return w->index == t->warp && mask >> t->lane & 1 &&
@@ -20,6 +20,13 @@ static void *grown(Arena *arena, const void *old, int n, int *capacity, size_t s
   void *larger = arena_alloc(arena, size * (size_t)*capacity);
   if (n) memcpy(larger, old, size * (size_t)n);
   return larger;
+}
+
+// Most have one or two.
+static McPiece *kept(Arena *arena, const McPiece *pieces, int n) {
+  return n ? memcpy(arena_alloc(arena, sizeof *pieces * (size_t)n), pieces,
+                    sizeof *pieces * (size_t)n)
+           : NULL;
 }
 
 static const uint32_t sign_bit = UINT32_C(1) << 31;
@@ -94,12 +101,20 @@ static void learn(void *self, const PtxMachine *m, PtxWarp *w, int pc, uint32_t 
   McKnown *k = self;
   const int touch = k->touch;
   k->touch = MC_NOBODY;
-  if (k->n >= EVENTS_MAX || !mc_is_thread(w, &k->thread, mask)) return;
+  if (k->n >= MC_EVENTS_MAX || !mc_is_thread(w, &k->thread, mask)) return;
   const PtxInst *i = &m->module->code[pc];
-  McResult result = {.line = i->line, .mask = mask, .when = m->executed, .touch = touch};
+  McPiece pieces[MC_PIECES], read[MC_PIECES];
+  McResult result = {.line = i->line,
+                     .mask = mask,
+                     .when = m->executed,
+                     .touch = touch,
+                     .pieces = pieces,
+                     .read = read};
   result.name = i->row ? i->row->name : NULL;
   for (int g = 0; g < i->n_groups; g++) learn_group(k, m, w, i, &i->groups[g], &result);
   learn_group(k, m, w, i, &i->pair, &result);
+  result.pieces = kept(k->arena, pieces, result.n);
+  result.read = kept(k->arena, read, result.n_read);
   void *larger = grown(k->arena, k->results, k->n, &k->capacity, sizeof result);
   if (larger) k->results = larger;
   k->results[k->n++] = result;
@@ -111,7 +126,7 @@ static void learn_touch(void *self, const PtxAccess *access) {
   const bool is_source = ptx_meant(access->inst)->run == run_cp_async && !access->is_store;
   // The block is not told: an address that another block's thread touches is known, too.
   if (access->warp != k->thread.warp || !(access->mask >> lane & 1)) return;
-  if (k->n_touches >= EVENTS_MAX) return;
+  if (k->n_touches >= MC_EVENTS_MAX) return;
   if (is_source) {
     if (k->touch >= 0) k->touches[k->touch].source = (uint64_t)access->addr[lane];
     return;
@@ -264,13 +279,15 @@ static void record(void *self, const PtxMachine *m, PtxWarp *w, int pc, uint32_t
   McFollowed *t = self;
   const McStep *step = m->module->code[pc].machine;
   t->code = m->module->code;
-  if (!step || t->n >= EVENTS_MAX) return;
+  if (!step || t->n >= t->most) return;
   if (!mc_is_thread(w, &t->thread, step->is_uniform ? ~0u : mask)) return;
   const int index = t->n;
   void *larger = grown(t->arena, t->events, t->n, &t->capacity, sizeof *t->events);
   if (larger) t->events = larger;
+  McPiece pieces[MC_PIECES];
   McEvent *e = &t->events[t->n++];
   *e = (McEvent){.pc = pc,
+                 .pieces = pieces,
                  .name = step->op->name,
                  .when = m->executed,
                  .mask = step->is_uniform ? ~0u : mask,
@@ -278,11 +295,12 @@ static void record(void *self, const PtxMachine *m, PtxWarp *w, int pc, uint32_t
   read_sources(t, e, step);
   note_address(t, e, step, w);
   note_results(t, e, index, step, w);
+  e->pieces = kept(t->arena, pieces, e->n_wrote);
 }
 
 McFollowed mc_follow_thread(Arena *arena, McAgain *again, void *self, const McThread *thread,
-                            const int *line, int n_code) {
-  McFollowed t = {.arena = arena, .thread = *thread, .line = line, .n_code = n_code};
+                            const int *line, int n_code, int most) {
+  McFollowed t = {.arena = arena, .thread = *thread, .line = line, .n_code = n_code, .most = most};
   t.last = ARENA_ARRAY(arena, int, MC_FOLLOWED);
   t.held = ARENA_ARRAY(arena, uint32_t, MC_FOLLOWED);
   for (int i = 0; i < MC_FOLLOWED; i++) t.last[i] = MC_NOBODY;
@@ -521,25 +539,6 @@ bool mc_is_place_right(const McKnown *k, const McEvent *e) {
   return !is_known;
 }
 
-// Matrices have 8 rows of 16 bytes. Lane 8 k + i has the address of row i of matrix k; lane 4 i + j
-// gets word j of row i, or, turned round, half i of rows 2 j and 2 j + 1. (PTX ISA, 9.7.14.5.15.)
-int mc_loaded_places(const McFollowed *t, const McEvent *e, int piece, uint64_t out[MC_PLACES]) {
-  enum { ROWS = 8, WORDS_OF_ROW = 4, WORD = 4, HALF = 2 };
-  const int of = t->thread.lane / WORDS_OF_ROW, in = t->thread.lane % WORDS_OF_ROW;
-  const bool is_turned = mc_has(t->code[e->pc].machine, MC_W_MT88);
-  if (!e->rows || piece >= MC_REGISTERS_OF_ONE) {
-    out[0] = e->address + (uint64_t)(e->loads_words ? piece * WORD : 0);
-    return 1;
-  }
-  const uint64_t *rows = &e->rows[piece * ROWS];
-  if (!is_turned) {
-    out[0] = rows[of] + (uint64_t)(in * WORD);
-    return 1;
-  }
-  for (int i = 0; i < 2; i++) out[i] = rows[in * 2 + i] + (uint64_t)(of * HALF);
-  return 2;
-}
-
 bool mc_place(const McKnown *k, const McEvent *e, uint64_t *address) {
   if (!e->line || e->line >= k->n_lines || k->touched[e->line] != e->times) return false;
   for (int i = 0; i < k->n_touches; i++)
@@ -550,16 +549,21 @@ bool mc_place(const McKnown *k, const McEvent *e, uint64_t *address) {
   return false;
 }
 
-// A store of what the PTX stores there.
-static bool stores_right(const McFollowed *t, const McKnown *k, const McEvent *e) {
+static int count_of(const uint32_t *values, int n, uint32_t value) {
+  int times = 0;
+  for (int i = 0; i < n; i++) times += values[i] == value;
+  return times;
+}
+
+// A store of what the PTX stores there, each value as often.
+static bool stores_right(const McKnown *k, const McEvent *e) {
   const McResult *result = same_time(k, e);
   if (!e->stores || !result) return false;
-  for (int n = 0; n < e->n_data; n++) {
-    bool found = false;
-    for (int r = 0; r < result->n_read; r++) found |= result->read[r].value == e->read[n];
-    if (!found) return false;
-  }
-  (void)t;
+  uint32_t values[MC_PIECES];
+  for (int r = 0; r < result->n_read; r++) values[r] = result->read[r].value;
+  for (int n = 0; n < e->n_data; n++)
+    if (count_of(e->read, e->n_data, e->read[n]) > count_of(values, result->n_read, e->read[n]))
+      return false;
   return true;
 }
 
@@ -569,7 +573,7 @@ void mc_validate(McFollowed *t, const McKnown *k) {
   for (int i = t->n - 1; i >= 0; i--) {
     McEvent *e = &t->events[i];
     const bool memory = e->loads || e->stores, place = memory && mc_is_place_right(k, e);
-    const bool exact = mc_is_exact(k, e) || stores_right(t, k, e);
+    const bool exact = mc_is_exact(k, e) || stores_right(k, e);
     e->valid |= mc_is_exact(k, e);
     for (int n = 0; n < e->n; n++) {
       if (e->from[n] < 0) continue;

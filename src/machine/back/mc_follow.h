@@ -12,7 +12,7 @@
 typedef bool McAgain(void *self, bool machine_code, PtxTrace *trace, PtxAccessSink *sink,
                      void *context);
 
-enum { MC_SOURCES = 16, MC_PIECES = 12, MC_NOBODY = -1 };
+enum { MC_SOURCES = 16, MC_PIECES = 12, MC_NOBODY = -1, MC_EVENTS_MAX = 1 << 20 };
 
 typedef struct McThread {
   int warp, lane, block[3];
@@ -34,7 +34,7 @@ typedef struct McResult {
   int touch;  // the access that it made; -1
   uint32_t mask;
   int64_t when;
-  McPiece pieces[MC_PIECES], read[MC_PIECES];
+  McPiece *pieces, *read;
 } McResult;
 
 typedef struct McTouch {
@@ -82,7 +82,7 @@ typedef struct McEvent {
   uint32_t read[MC_SOURCES];
   int n_wrote;
   PtxArg wrote[MC_PIECES];
-  McPiece pieces[MC_PIECES];
+  McPiece *pieces;
   bool loads, stores;
   bool loads_words;  // one into each register, from its own address on
   McLoad load[MC_REGISTERS_OF_ONE];
@@ -109,7 +109,7 @@ typedef struct McFollowed {
   bool is_cut;     // the machine code was stopped before its end
   int *last;       // event by register
   uint32_t *held;  // value by register
-  int n, capacity;
+  int n, capacity, most;
   McEvent *events;
 } McFollowed;
 
@@ -120,8 +120,9 @@ bool mc_is_thread(const PtxWarp *w, const McThread *thread, uint32_t mask);
 // A register, or a predicate behind MC_FRAME_T, as a warp has it now.
 McPiece mc_piece(PtxWarp *w, PtxArg reg, uint32_t mask, int lane);
 McKnown mc_learn(Arena *arena, McAgain *again, void *self, const McThread *thread);
+// `most`: events, the first ones.
 McFollowed mc_follow_thread(Arena *arena, McAgain *again, void *self, const McThread *thread,
-                            const int *line, int n_code);
+                            const int *line, int n_code, int most);
 // Marks the right events, the events with values that right ones were made of, and the events that
 // are read.
 void mc_validate(McFollowed *t, const McKnown *known);
@@ -138,9 +139,6 @@ typedef enum McReading { MC_READS_UNKNOWN, MC_READS_RIGHT, MC_READS_WRONG } McRe
 McReading mc_reading(const McKnown *known, const McEvent *e, const McEvent *from, int piece);
 // Whether the PTX accesses this address in the event's line; true where that is not known.
 bool mc_is_place_right(const McKnown *known, const McEvent *e);
-// The places in shared memory that a register of a load is from: of matrices those of two halves.
-enum { MC_PLACES = 2 };
-int mc_loaded_places(const McFollowed *t, const McEvent *e, int piece, uint64_t out[MC_PLACES]);
 // The address that the PTX accesses at that time of the line; false: not known.
 bool mc_place(const McKnown *known, const McEvent *e, uint64_t *address);
 // Whether all lanes have what the same line of the PTX gave them when it came by as often: a value
@@ -167,6 +165,9 @@ bool mc_is_load_right(const McKnown *known, const McEvent *e, int piece);
 // The first register of a load with another word than the PTX's for this thread; MC_NOBODY: all are
 // equal, or there are not as many.
 int mc_wrong_word(const McKnown *known, const McEvent *e);
+// The places in shared memory that a register of a load is from: of matrices those of two halves.
+enum { MC_PLACES = 2 };
+int mc_loaded_places(const McFollowed *t, const McEvent *e, int piece, uint64_t out[MC_PLACES]);
 
 // ---- mc_turn.c ----------------------------------------------------------------------------------
 

@@ -110,3 +110,22 @@ int mc_wrong_word(const McKnown *known, const McEvent *e) {
     if (ptx->pieces[p].value != e->pieces[p].value) return p;
   return MC_NOBODY;
 }
+
+// Matrices have 8 rows of 16 bytes. Lane 8 k + i has the address of row i of matrix k; lane 4 i + j
+// gets word j of row i, or, turned round, half i of rows 2 j and 2 j + 1. (PTX ISA, 9.7.14.5.15.)
+int mc_loaded_places(const McFollowed *t, const McEvent *e, int piece, uint64_t out[MC_PLACES]) {
+  enum { ROWS = 8, WORDS_OF_ROW = 4, HALF = 2 };
+  const int of = t->thread.lane / WORDS_OF_ROW, in = t->thread.lane % WORDS_OF_ROW;
+  const bool is_turned = mc_has(t->code[e->pc].machine, MC_W_MT88);
+  if (!e->rows || piece >= MC_REGISTERS_OF_ONE) {
+    out[0] = e->address + (uint64_t)(e->loads_words ? piece * WORD : 0);
+    return 1;
+  }
+  const uint64_t *rows = &e->rows[piece * ROWS];
+  if (!is_turned) {
+    out[0] = rows[of] + (uint64_t)(in * WORD);
+    return 1;
+  }
+  for (int i = 0; i < 2; i++) out[i] = rows[in * 2 + i] + (uint64_t)(of * HALF);
+  return 2;
+}

@@ -200,9 +200,18 @@ static bool is_jumped_over(const McWay *w, const McEvent *e, int pc) {
          w->t.events[before + 1].pc > pc;
 }
 
+// The last instruction that may stand between the writer of a register and its reader: where a loop
+// went round between them, the farthest that the thread went.
+static int last_between(const McWay *w, const McEvent *e, int writer) {
+  int last = e->pc - 1;
+  for (int i = writer; i >= 0 && w->t.events[writer].pc >= e->pc && &w->t.events[i] < e; i++)
+    if (w->t.events[i].pc > last) last = w->t.events[i].pc;
+  return last;
+}
+
 int mc_left_out(const McWay *w, const McEvent *e, int n) {
   const int from = e->from[n] < 0 ? -1 : w->t.events[e->from[n]].pc;
-  for (int pc = e->pc - 1; pc > from; pc--) {
+  for (int pc = last_between(w, e, e->from[n]); pc > from; pc--) {
     const PtxInst *i = &w->t.code[pc];
     if (!i->machine || !mc_writes_register(i->machine, e->reg[n])) continue;
     if (i->guard == PTX_PRED_TRUE && !is_jumped_over(w, e, pc)) continue;

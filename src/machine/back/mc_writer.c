@@ -32,3 +32,17 @@ McWriter mc_writer_of(McAgain *again, void *self, bool machine_code, PtxSpace sp
   if (!again(self, machine_code, note_machine, note_writer, &w)) w.pc = MC_NOBODY;
   return w;
 }
+
+static void note_thread(void *self, const PtxMachine *m, PtxWarp *w, int pc, uint32_t mask) {
+  McThread *out = self;
+  (void)m, (void)pc;
+  if (!mask) return;
+  *out = (McThread){.warp = w->index, .lane = __builtin_ctz(mask)};
+  memcpy(out->block, w->block->index, sizeof out->block);
+}
+
+McThread mc_last_thread(McAgain *again, void *self) {
+  McThread out = {.warp = MC_NOBODY};
+  again(self, true, note_thread, NULL, &out);
+  return out;
+}

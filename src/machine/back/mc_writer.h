@@ -15,3 +15,5 @@ typedef struct McWriter {
 
 McWriter mc_writer_of(McAgain *again, void *self, bool machine_code, PtxSpace space,
                       uint64_t address, int64_t before);
+// The thread of machine code that was carried out last; its warp is -1: there is none.
+McThread mc_last_thread(McAgain *again, void *self);

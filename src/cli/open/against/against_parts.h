@@ -19,6 +19,7 @@ typedef struct Against {
   const char *cubin;
   size_t cubin_bytes;
   LineTable lines;  // of the machine code: lines of the PTX
+  bool is_endless;  // the machine code took far more instructions than the PTX
   Str out;          // the report
 } Against;
 

@@ -24,6 +24,7 @@ typedef struct Beside {
   Sides elsewhere;  // another block of the launch, as soon as it is needed
   Side there;       // its PTX; without a machine: it is not run
   bool is_there_known;
+  int64_t lanes;       // lane instructions that are left for what is tried last
   bool *failed;        // words that are not right
   OpenListings known;  // of all trials: their words are the same ones again and again
 } Beside;
@@ -46,12 +47,13 @@ static bool has_symptom(const Beside *b, const PtxModule *module, int64_t *lanes
 // Whether a module leaves what the PTX did, in the blocks of these sides; `word`: looked at first,
 // NULL: none. A write to a wrong place may leave memory as it should be: it has a finding then.
 static bool is_right(const Sides *of, const Side *ptx, const PtxModule *module,
-                     const SideWord *word, int64_t *lanes) {
+                     const SideWord *word, bool is_endless, int64_t *lanes) {
+  enum { SHORTER = 2 };  // most trials of code that goes round do so, too
   Arena *arena = arena_new("right");
   Diags ignored = diags_new(arena);
   Sides sides = *of;
   Side side[SIDES] = {*ptx}, *machine = &side[SIDE_MACHINE];
-  sides.launch.budget = against_budget(ptx);
+  sides.launch.budget = against_budget(ptx) / (is_endless ? SHORTER : 1);
   sides.module[SIDE_MACHINE] = module;
   bool right = side_run(&sides, arena, SIDE_MACHINE, NULL, NULL, NULL, machine, &ignored);
   if (right) *lanes += ptx_machine_lane_instructions(machine->machine);
@@ -83,15 +85,28 @@ static void run_elsewhere(Beside *b) {
 // In one block numbers may be right by chance: a difference from 0 is a sum.
 static bool is_right_elsewhere(Beside *b, const PtxModule *module, int64_t *lanes) {
   if (!b->is_there_known) run_elsewhere(b);
-  return !b->there.machine || is_right(&b->elsewhere, &b->there, module, NULL, lanes);
+  return !b->there.machine ||
+         is_right(&b->elsewhere, &b->there, module, NULL, b->against->is_endless, lanes);
 }
 
 static bool leaves(void *self, const PtxModule *module, int64_t *lanes) {
+  enum { SETTING_UP = 60000 };  // what a trial takes beside its own
   Beside *b = self;
   *lanes = 0;
-  if (b->symptom.n && has_symptom(b, module, lanes)) return false;
-  return is_right(&b->against->sides, b->ptx, module, b->word, lanes) &&
-         is_right_elsewhere(b, module, lanes);
+  const bool right =
+      !(b->symptom.n && has_symptom(b, module, lanes)) &&
+      is_right(&b->against->sides, b->ptx, module, b->word, b->against->is_endless, lanes) &&
+      is_right_elsewhere(b, module, lanes);
+  b->lanes -= *lanes + SETTING_UP;
+  return right;
+}
+
+// Lane instructions for trials of one kind. Code that goes round for ever is named by its loop;
+// what is tried last finds little, so that it has what others left.
+static int64_t lanes_of(const Beside *b, int64_t most, bool is_last) {
+  enum { PART = 2 };
+  if (b->against->is_endless) most /= PART;
+  return is_last && b->lanes < most ? b->lanes : most;
 }
 
 // A right change also ends the first value of the thread that the PTX does not have.
@@ -140,7 +155,7 @@ static const McNearby *nearby(Against *a, Beside *beside, const int *hints, int 
                                        .worth = worth,
                                        .self = beside,
                                        .which = which,
-                                       .lanes = lanes,
+                                       .lanes = lanes_of(beside, lanes, bits == MC_OPCODE_BITS),
                                        .failed = beside->failed,
                                        .remembers = !beside->symptom.n},
                              .known = &beside->known};
@@ -201,8 +216,8 @@ static bool prove_opcode(Against *a, Beside *beside, int from) {
 static McRepair repair(Against *a, Beside *beside, const int *hints, int n_hints,
                        McRepairWhere where) {
   const int64_t lanes = INT64_C(100000000);  // some seconds
-  return mc_repair(a->arena, a->sides.module[SIDE_MACHINE], leaves, beside, hints, n_hints, lanes,
-                   where);
+  return mc_repair(a->arena, a->sides.module[SIDE_MACHINE], leaves, beside, hints, n_hints,
+                   lanes_of(beside, lanes, where != MC_REPAIR_ONE_BIT), where);
 }
 
 static bool tell_repair(Against *a, const McRepair *r) {
@@ -283,15 +298,18 @@ static bool is_likely(const McNearby *word) {
 void against_prove(Against *a, const McFault *fault, const Side *ptx, const SideWord *word,
                    const int *line) {
   enum { CLEAR = 1 };  // operands
+  const int64_t all_lanes = INT64_C(200000000);
   if (ptx->outcome != PTX_DONE) return;
   Beside beside = {.against = a,
                    .ptx = ptx,
                    .word = word,
                    .fault = fault,
                    .line = line,
+                   .lanes = all_lanes,
                    .known = open_listings(a->arena)};
   beside.failed =
       ARENA_ARRAY(a->arena, bool, a->sides.module[SIDE_MACHINE]->n_code *MC_NEARBY_BITS + 1);
+  if (a->is_endless) beside.symptom = fault->symptom;
   if (prove_never(a, &beside)) return;
   int hints[MC_HINTS_MAX];
   const int n_hints = mc_back_hints(fault, hints);
@@ -307,9 +325,9 @@ void against_prove(Against *a, const McFault *fault, const Side *ptx, const Side
   int all[MC_SLICE_MAX + MC_HINTS_MAX + UNTOLD];
   const int n_all = add_untold(a, all, mc_all_hints(fault, all));
   const McNearby *near = nearby(a, &beside, all, n_all, MC_NEARBY_BITS, MC_NEARBY_GAINS);
-  // The way back may have gone by a value that is right.
-  const bool had_symptom = beside.symptom.n > 0;
-  beside.symptom.n = 0;
+  // The way back may have gone by a value that is right, but not where code goes round for ever.
+  const bool had_symptom = beside.symptom.n > 0 && !a->is_endless;
+  if (!a->is_endless) beside.symptom.n = 0;
   if (!near && had_symptom) near = nearby(a, &beside, all, n_all, MC_NEARBY_BITS, MC_NEARBY_GAINS);
   if (!near || (likely && likely->gain > near->gain)) near = likely;
   if (one_bit.found && (!near || near->gain < one_bit.gain) && tell_repair(a, &one_bit)) return;

@@ -136,14 +136,19 @@ static const int *lines_of(const Against *a) {
   return line;
 }
 
-// From the access that ended the machine code, else from the word.
+// From the access that ended the machine code, or the loop that it does not leave, else from the
+// word.
 static McFault explain(Against *a, const SideWord *word, const Side both[SIDES]) {
   const Side *side = &both[SIDE_MACHINE];
   const int *line = lines_of(a), n_code = a->sides.module[SIDE_MACHINE]->n_code;
   const PtxFinding *f = side_end(side);
+  const bool is_stopped = side->outcome == PTX_STOPPED && f && f->thread >= 0;
   McFault fault = {.ptx_store_pc = -1};
-  if (side->outcome == PTX_STOPPED && f && f->thread >= 0) {
+  if (is_stopped)
     fault = mc_back_from(a->arena, against_again, a, line, n_code, f->pc, f->thread, f->block);
+  else if (a->is_endless)
+    fault = mc_back_round(a->arena, against_again, a, line, n_code);
+  if (is_stopped || fault.found) {
     print_fault(a, &fault);
     print_early(a, &fault);
     against_prove(a, &fault, &both[SIDE_PTX], word, line);
@@ -197,9 +202,30 @@ static bool compare(Against *a, const Side side[SIDES], SideWord *word, McFault 
   return true;
 }
 
+static bool run_side(const Against *a, int which, Side side[SIDES], Diags *diags) {
+  return side_run(&a->sides, a->arena, which, NULL, NULL, NULL, &side[which], diags);
+}
+
+// Limits the runs that follow where the PTX came to its end; false: they were limited as much.
+static bool limit(Against *a, const Side *ptx, int64_t lanes) {
+  int64_t *budget = &a->sides.launch.budget;
+  if (ptx->outcome != PTX_DONE || (*budget > 0 && *budget <= lanes)) return false;
+  *budget = lanes;
+  return true;
+}
+
+// Machine code that goes round for ever would use up the whole budget, each time that it is run.
+// Most that one instruction of PTX becomes is a division of 64 bits, some 80.
 static bool run_both(Against *a, Side side[SIDES], Diags *diags) {
-  for (int i = 0; i < SIDES; i++)
-    if (!side_run(&a->sides, a->arena, i, NULL, NULL, NULL, &side[i], diags)) return false;
+  enum { LONGER = 8 };
+  if (!run_side(a, SIDE_PTX, side, diags)) return false;
+  const int64_t lanes = against_budget(&side[SIDE_PTX]);
+  limit(a, &side[SIDE_PTX], LONGER * lanes);
+  if (!run_side(a, SIDE_MACHINE, side, diags)) return false;
+  a->is_endless = side[SIDE_PTX].outcome == PTX_DONE && side[SIDE_MACHINE].outcome == PTX_BUDGET &&
+                  ptx_machine_lane_instructions(side[SIDE_MACHINE].machine) > lanes;
+  if (a->is_endless && limit(a, &side[SIDE_PTX], lanes) && !run_side(a, SIDE_MACHINE, side, diags))
+    return false;
   return !differs(side) || run_fused(a, &side[SIDE_PTX], diags);
 }
 

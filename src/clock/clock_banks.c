@@ -134,6 +134,7 @@ static void need_registers(const SassInst *inst, int at, int n, int need[CLOCK_B
 void clock_banks_access(const SassInst *inst, int need[CLOCK_BANKS]) {
   const bool is_far = inst->opcode->pipe == SASS_PIPE_FAR && !sass_is_local(inst);
   for (int bank = 0; bank < CLOCK_BANKS; bank++) need[bank] = 0;
+  if (inst->opcode->kind == SASS_KIND_COMMIT) return;
   need_registers(inst, SASS_ADDRESS_AT, is_far ? 2 : 1, need);
   if (inst->opcode->kind == SASS_KIND_STORE)
     need_registers(inst, SASS_DATA_AT, (inst->bytes + 3) / 4, need);

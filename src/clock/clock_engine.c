@@ -42,14 +42,15 @@ static bool queue_is_full(const Engine *e, const EngineScheduler *s) {
 // its own is held up from the first to the last of these clocks, and a little longer; where its
 // sums are f16, for a quarter of it. (On an H200, lab/clock/ports.cu: by an LDS for 1.0 to 1.2
 // clocks, by an STS for 2 to 3.2, by an STS.128 for 7 to 12. lab/clock/taken.cu: by an LDS for 1.2,
-// with f16 sums for 0.3, whether A is kept or not.)
+// with f16 sums for 0.3, whether A is kept or not. lab/clock/entries.cu: by an LDS that no lane
+// carries out as long as by another.)
 static void read_registers(const Engine *e, EngineScheduler *s, const SassInst *inst, int64_t ago) {
   int need[CLOCK_BANKS], all = 0;
   clock_banks_access(inst, need);
   clock_banks_read(&s->banks, need, ago);
   for (int bank = 0; bank < CLOCK_BANKS; bank++) all += need[bank];
-  if (s->pipe_free[SASS_PIPE_TENSOR] <= e->now || all == 0) return;
-  s->owed += (2 * all - 1) * e->machine->product_hold_clocks * s->banks.product_weight;
+  if (s->pipe_free[SASS_PIPE_TENSOR] <= e->now) return;
+  s->owed += (2 * max_int(1, all) - 1) * e->machine->product_hold_clocks * s->banks.product_weight;
   const int clocks = (int)s->owed;
   s->pipe_free[SASS_PIPE_TENSOR] += clocks;
   s->owed -= clocks;

@@ -175,6 +175,7 @@ typedef struct Engine {
   EngineScheduler scheduler[CLOCK_SCHEDULERS_MAX];
   double barrier_free;  // when the unit of barriers has counted all that arrived
   double shared_free;   // when the shared pipe is free
+  double entry_free;    // when the shared pipe has taken in what it was given
   double lookups_free;  // when L1 has looked up what copies of 16 bytes ask for
   double far_free;      // when L2 has given what it was asked for
   double store_free;    // when L2 has taken what it was given
@@ -251,9 +252,11 @@ double engine_stretched(const Engine *e, EngineTime at);
 void engine_let_happen(Engine *e);
 // The instruction of the warp is carried out, but for the way that the warp goes on.
 void engine_carry_out(Engine *e, EngineScheduler *s, int warp);
-// Whether it waits for the shared pipe, or for L1 behind it, in a queue.
+// Whether it waits for the shared pipe, or for L1 behind it, in a queue; LDGDEPBAR does as the
+// copies of its group do.
 static inline bool engine_is_queued(const SassInst *inst) {
-  return inst->opcode->pipe == SASS_PIPE_SHARED || inst->opcode->pipe == SASS_PIPE_FAR;
+  return inst->opcode->pipe == SASS_PIPE_SHARED || inst->opcode->pipe == SASS_PIPE_FAR ||
+         inst->opcode->kind == SASS_KIND_COMMIT;
 }
 int engine_pipe_clocks(const ClockMachine *machine, const SassInst *inst);
 

@@ -75,6 +75,8 @@ typedef struct ClockMachine {
       store_most_bytes;              // that L2 takes from an SM in a clock while all write; alone
   double store_queue_clocks;         // of L2's, that stores of an SM may wait for
   double copy_clocks;                // of the shared pipe, for each line that cp.async writes
+  double copy_entry_clocks;          // until it has taken in one of 16 bytes, or LDGDEPBAR
+  double idle_load_clocks;           // of it, for a load that no lane carries out
   double tma_clocks;                 // of a copy by TMA, beyond the clocks of a load
   double box_bytes;                  // that L2 gives TMA in a clock while all SMs ask
   double box_clocks, row_clocks;     // that the unit of TMA is busy with a box, with each row of it

@@ -46,6 +46,8 @@ static const Fact facts[] = {
     CLOCKS(store_most_bytes),
     CLOCKS(store_queue_clocks),
     CLOCKS(copy_clocks),
+    CLOCKS(copy_entry_clocks),
+    CLOCKS(idle_load_clocks),
     CLOCKS(tma_clocks),
     CLOCKS(box_bytes),
     CLOCKS(box_clocks),

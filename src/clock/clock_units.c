@@ -348,15 +348,19 @@ static double gap_of_products(const Engine *e, const EngineScheduler *s) {
   return (double)max64(1, max64(s->product_at - s->product_before, e->now - s->product_at));
 }
 
-// While products of mma.sync come, one of them reads between any two accesses of a queue; where
-// they come more seldom than they could, in a part of the cases. (LDGSTS behind one another in
-// attention kernels on an H200, with products of two other warps: 10.5 clocks each, a product's 6
-// and their own 5; without products they take 6. One LDSM behind each product, mma_ldsm1 of
-// lab/clock/sm.cu: 10.75 clocks for both.)
-static double wait_for_product(const Engine *e, const EngineScheduler *s) {
-  if (s->queue_free <= e->now || e->in->banks_are_free) return 0;
-  const double reads = s->banks.product_reads;
+// While products of mma.sync come, one of them reads between any two registers that an access asks
+// for; where they come more seldom than they could, in a part of the cases. (LDGSTS behind one
+// another in attention kernels on an H200, with products of two other warps: 10.5 clocks each, a
+// product's 6 and their own 5; without products they take 6. One LDSM behind each product,
+// mma_ldsm1 of lab/clock/sm.cu: 10.75 clocks for both.)
+static double reads_between(const Engine *e, const EngineScheduler *s) {
+  const double reads = e->in->banks_are_free ? 0 : s->banks.product_reads;
   return reads * fmin(1, reads / gap_of_products(e, s));
+}
+
+// So it is between any two accesses of a queue.
+static double wait_for_product(const Engine *e, const EngineScheduler *s) {
+  return s->queue_free > e->now ? reads_between(e, s) : 0;
 }
 
 // Clocks in which the shared pipe stands still for an access that finds the ports taken: where
@@ -370,18 +374,38 @@ static double lost_to_product(const Engine *e, const EngineScheduler *s, double 
   return e->machine->product_stall_clocks * s->banks.product_weight * part * part;
 }
 
-// The clock at which an instruction leaves the queue; the shared pipe is busy with it from then on.
+// Every third clock of the shared pipe is lost to a load that no lane carries out, such as ptxas
+// puts in front of a copy. (lab/clock/entries.cu.)
+static double pipe_clocks(const Engine *e, const SassInst *inst, double wavefronts) {
+  const bool is_idle = inst->guard == SASS_ALWAYS && inst->guard_is_not;
+  return is_idle ? fmin(wavefronts, 1) * e->machine->idle_load_clocks : wavefronts;
+}
+
+// A copy of 16 bytes has no wavefronts, but the pipe takes in nothing else while it takes in the
+// two addresses of its lanes, and stands still while a product reads between them. LDGDEPBAR, which
+// ends a group of copies, is taken in as they are. (lab/clock/entries.cu.)
+static void take_in(Engine *e, const EngineScheduler *s, const SassInst *inst, double clocks) {
+  const bool is_past = is_past_pipe(inst), ends = inst->opcode->kind == SASS_KIND_COMMIT;
+  const double lost =
+      is_past ? reads_between(e, s) * s->banks.product_weight : lost_to_product(e, s, clocks);
+  e->entry_free += (is_past || ends ? e->machine->copy_entry_clocks : fmin(1, clocks)) + lost;
+  e->shared_free += (is_past ? 0 : clocks) + lost;
+}
+
+// The clock at which an instruction leaves the queue. The shared pipe takes in one access a clock
+// and one wavefront a clock; what goes past it waits for those in front of it to be taken in alone.
 static double leave_queue(Engine *e, EngineScheduler *s, const SassInst *inst, double wavefronts) {
   double leaves = (double)max64(e->now, s->queue_free) + wait_for_product(e, s);
+  if (e->entry_free < (double)e->now) e->entry_free = (double)e->now;
   if (e->shared_free < (double)e->now) e->shared_free = (double)e->now;
-  if (e->shared_free > leaves) leaves = e->shared_free;
+  leaves = fmax(leaves, e->entry_free);
+  if (is_past_pipe(inst)) {
+    leaves = fmax(leaves, e->lookups_free);
+    e->lookups_free = leaves + wavefronts;
+  } else
+    leaves = fmax(leaves, e->shared_free);
   if (is_store(inst) && sass_is_local(inst)) e->shared_free = leaves = wait_for_stores(e, leaves);
-  if (!is_past_pipe(inst)) {
-    e->shared_free += wavefronts + lost_to_product(e, s, wavefronts);
-    return leaves;
-  }
-  leaves = fmax(leaves, e->lookups_free);
-  e->lookups_free = leaves + wavefronts;
+  take_in(e, s, inst, pipe_clocks(e, inst, wavefronts));
   return leaves;
 }
 

@@ -101,11 +101,11 @@ static int branch_target(Words words, int sm, int at, int n) {
 // Whether the instruction behind it may be the warp's next: not behind an EXIT, RET or BRA that no
 // predicate guards. BRA.U has form 2 and a uniform predicate of its own.
 static bool may_go_on(const SassInst *inst) {
-  enum { ALWAYS = 7, UNIFORM = 2 };
+  enum { UNIFORM = 2 };
   const bool leaves = inst->opcode->kind == SASS_KIND_BRANCH ||
                       inst->opcode->kind == SASS_KIND_EXIT ||
                       inst->opcode->kind == SASS_KIND_RETURN;
-  return !leaves || inst->guard != ALWAYS || inst->form == UNIFORM;
+  return !leaves || inst->guard != SASS_ALWAYS || inst->form == UNIFORM;
 }
 
 static SassInst decode(Words words, int sm, int at, int n) {

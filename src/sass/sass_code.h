@@ -22,6 +22,7 @@ enum {
   SASS_BYTES = 16,       // of an instruction
   SASS_SCOREBOARDS = 6,  // of a warp
   SASS_SLOTS = 3,        // operands A, B and C that may be registers
+  SASS_ALWAYS = 7,       // the predicate that always holds
   SASS_NO_REGISTER = -1,
   SASS_NO_TARGET = -1,
 };
@@ -77,7 +78,7 @@ typedef struct SassInst {
   bool yields;
   int writes_scoreboard, reads_scoreboard;  // SASS_SCOREBOARDS and more: none
   unsigned wait;                            // a bit for each scoreboard
-  int guard;                                // predicate that guards it; 7: none
+  int guard;                                // predicate that guards it; SASS_ALWAYS: none
   bool guard_is_not;                        // it is carried out where the predicate is false
   int target;               // of a branch: the index of an instruction; SASS_NO_TARGET
   bool goes_on;             // the next instruction may follow it

@@ -24,7 +24,6 @@ enum {
   SASS_REGISTERS = 256,
   SASS_UNIFORMS = 64,
   SASS_PREDICATES = 8,
-  SASS_ALWAYS = 7,  // the predicate that always holds
   SASS_RZ = 255,
   SASS_URZ = 63,
   SASS_R2UR = 0x0ca,  // bits 0 to 8: the first lane's register becomes a uniform one

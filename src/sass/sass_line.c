@@ -6,7 +6,7 @@
 
 #include "base/str.h"
 
-enum { NO_SCOREBOARD = 7, ALWAYS = 7, NAME_MAX = 16, LANE_BYTES = 16 };
+enum { NO_SCOREBOARD = 7, NAME_MAX = 16, LANE_BYTES = 16 };
 
 typedef struct Reader {
   Arena *arena;
@@ -100,7 +100,7 @@ static bool read_item(Reader *reader, SassInst *inst, int *times) {
                      .stall = 1,
                      .writes_scoreboard = NO_SCOREBOARD,
                      .reads_scoreboard = NO_SCOREBOARD,
-                     .guard = ALWAYS,
+                     .guard = SASS_ALWAYS,
                      .target = SASS_NO_TARGET,
                      .goes_on = true};
   *times = 1;

@@ -5,8 +5,6 @@
 
 #include "base/str.h"
 
-enum { ALWAYS = 7 };
-
 static bool has_result(const SassInst *inst) {
   const SassKind kind = inst->opcode->kind;
   return inst->written != SASS_NO_REGISTER && (kind == SASS_KIND_PLAIN || kind == SASS_KIND_LOAD);
@@ -20,7 +18,7 @@ static void add_operand(Str *out, int *n, int number, bool reuse) {
 const char *sass_text(Arena *arena, const SassInst *inst) {
   Str out = str_new(arena);
   int n = 0;
-  if (inst->guard != ALWAYS)
+  if (inst->guard != SASS_ALWAYS)
     str_printf(&out, "@%sP%d ", inst->guard_is_not ? "!" : "", inst->guard);
   str_add(&out, inst->opcode->name);
   if (inst->bytes > 4) str_printf(&out, ".%d", inst->bytes * 8);

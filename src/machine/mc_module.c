@@ -102,6 +102,13 @@ static void plan_branch(Builder *b, int at) {
   b->text[at] = arena_printf(b->arena, "bra L%d", place);
 }
 
+// Whether it goes anywhere is decided when it is run.
+static void plan_branch_apart(Builder *b, int at) {
+  McStep *step = &b->steps[at];
+  step->reach = reach_of(step, b->cubin->sm, origin_of(b, at));
+  if (place_of(b, step) == NO_PLACE) refuse(b, at, "BRA goes to a place without an instruction");
+}
+
 // A branch has a say in the basic blocks of the code.
 static void leave_to_others(Builder *b, int at) {
   b->words[at - b->n_own].branches = true;
@@ -135,6 +142,7 @@ static void plan_one(Builder *b, int at, const char *text) {
     b->text[at] = *ptx ? ptx : PLACEHOLDER;
   McStep *step = &b->steps[at];
   if (ptx && str_equal(step->op->name, "BSSY")) step->reach = meeting_place(step, origin_of(b, at));
+  if (ptx && step->op->run == mc_run_branch_apart) plan_branch_apart(b, at);
 }
 
 static bool same_address(const McRead *a, const McRead *b) {

@@ -19,6 +19,19 @@ void mc_run_branch_any(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mas
   if (mask & mc_pred(w, i, 0, true)) go(m, w, w->mask, i->target);
 }
 
+// BRA.DIV a, L: the lanes of a mask are to be together, and meet. ptxas guards it by whether a
+// lane's mask is the first one's: lanes that the guard leaves out have another mask, and all go on
+// apart.
+//
+//   R2UR P1, URZ, R5      P1: R5 is another one than the first lane's
+//   @!P1 BRA.DIV UR4, L
+void mc_run_branch_apart(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  if (mask == w->mask)
+    mc_run_as(m, w, i, mask);
+  else
+    go(m, w, w->mask, (int)(i->machine->reach / MC_BYTES));
+}
+
 // EXIT q
 void mc_run_leave(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   const uint32_t lanes = mask & mc_pred(w, i, 0, true);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/common/cli.h"
+#include "cli/open/open_parts.h"
 #include "cli_harness.h"
 #include "kernels/toolchain/machine/sass.h"
 #include "machine/mc_cubin.h"
@@ -136,6 +137,22 @@ START_TEST(test_a_bit_is_named_first) {
 }
 END_TEST
 
+// Lanes of one warp that name different masks vote apart.
+START_TEST(test_lanes_of_different_masks_vote_apart) {
+  static const char *const asked[] = {"coop --launch grid=1,block=128",
+                                      "wv --launch grid=1,block=64"};
+  if (!cli_has_program() || !sass_find_tool(arena) || !open_find_tool(arena, "ptxas")) return;
+  for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+    const CliRun run =
+        cli_run(arena, arena_printf(arena,
+                                    "open tests/data/open/checked.ptx --kernel %s --arg mem:16384 "
+                                    "--against machine",
+                                    asked[i]));
+    ck_assert_msg(run.status == CLI_OK, "%s%s", run.out, run.err);
+  }
+}
+END_TEST
+
 Suite *suite_machine_bits(void) {
   Suite *suite = suite_create("machine_bits");
   TCase *tcase = tcase_create("bits");
@@ -143,6 +160,7 @@ Suite *suite_machine_bits(void) {
   tcase_add_checked_fixture(tcase, setup, teardown);
   stress_add_turns(tcase, test_a_bit_is_named_first, (int)(sizeof bits / sizeof *bits), 6);
   tcase_add_test(tcase, test_a_published_miscompile_is_found_from_its_ptx);
+  tcase_add_test(tcase, test_lanes_of_different_masks_vote_apart);
   suite_add_tcase(suite, tcase);
   return suite;
 }

@@ -374,8 +374,8 @@ static double lost_to_product(const Engine *e, const EngineScheduler *s, double 
   return e->machine->product_stall_clocks * s->banks.product_weight * part * part;
 }
 
-// Every third clock of the shared pipe is lost to a load that no lane carries out, such as ptxas
-// puts in front of a copy. (lab/clock/entries.cu.)
+// Clocks of the shared pipe for an access. A load that no lane carries out, such as ptxas puts in
+// front of a copy, takes a third more than another with one wavefront. (lab/clock/entries.cu.)
 static double pipe_clocks(const Engine *e, const SassInst *inst, double wavefronts) {
   const bool is_idle = inst->guard == SASS_ALWAYS && inst->guard_is_not;
   return is_idle ? fmin(wavefronts, 1) * e->machine->idle_load_clocks : wavefronts;

@@ -80,31 +80,6 @@ END_TEST
 static const char *const archs[] = {"sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120"};
 enum { ARCHS = sizeof archs / sizeof *archs, SAMPLED_ARCH = 20, WHOLE_ARCH = 1700 };
 
-START_TEST(test_a_mutant_of_each_architecture_is_run_or_refused) {
-  Arena *whole = arena_new("cubin");
-  const char *tool = sass_find_tool(whole);
-  size_t n = 0;
-  const char *path = arena_printf(whole, "tests/data/cubins/%s.cubin", archs[_i]);
-  const char *bytes = open_case_bytes(whole, path, &n);
-  const SassResult *sass = tool ? sass_disassemble(whole, bytes, n, 60) : NULL;
-  int modules = 0;
-  for (int i = 0; sass && i < stress_count(SAMPLED_ARCH, WHOLE_ARCH); i++) {
-    Arena *arena = arena_new("mutant");
-    Diags diags = diags_new(arena);
-    uint32_t seed = seed_of(i, _i);
-    char *mutant = arena_alloc(arena, n + 1);
-    memcpy(mutant, bytes, n);
-    mutate_bytes(mutant, n, &seed);
-    const PtxModule *module = machine_case_listed(arena, mutant, n, sass, "dots", &diags);
-    if (module) run(arena, module);
-    modules += module != NULL;
-    arena_free(arena);
-  }
-  ck_assert(!sass || modules > 0);
-  arena_free(whole);
-}
-END_TEST
-
 // Kernels of tensor cores and bulk copies, as they are assembled here: bytes of the
 // cubin, and characters of some lines.
 static const char *const newest[] = {
@@ -126,6 +101,36 @@ static const SassResult *mutate_lines(Arena *arena, const SassResult *sass, uint
   return out;
 }
 
+// Runs a kernel of bytes that are changed, or of lines that are; whether it could be read.
+static bool run_mutant(const char *bytes, size_t n, const SassResult *lines, const char *kernel,
+                       bool in_bytes, bool in_lines, uint32_t seed) {
+  Arena *arena = arena_new("mutant");
+  Diags diags = diags_new(arena);
+  char *mutant = arena_alloc(arena, n + 1);
+  memcpy(mutant, bytes, n);
+  if (in_bytes) mutate_bytes(mutant, n, &seed);
+  const SassResult *listed = in_lines ? mutate_lines(arena, lines, &seed) : lines;
+  const PtxModule *module = machine_case_listed(arena, mutant, n, listed, kernel, &diags);
+  if (module) run(arena, module);
+  arena_free(arena);
+  return module != NULL;
+}
+
+START_TEST(test_a_mutant_of_each_architecture_is_run_or_refused) {
+  Arena *whole = arena_new("cubin");
+  const char *tool = sass_find_tool(whole);
+  size_t n = 0;
+  const char *path = arena_printf(whole, "tests/data/cubins/%s.cubin", archs[_i]);
+  const char *bytes = open_case_bytes(whole, path, &n);
+  const SassResult *sass = tool ? sass_disassemble(whole, bytes, n, 60) : NULL;
+  int modules = 0;
+  for (int i = 0; sass && i < stress_count(SAMPLED_ARCH, WHOLE_ARCH); i++)
+    modules += run_mutant(bytes, n, sass, "dots", true, false, seed_of(i, _i));
+  ck_assert(!sass || modules > 0);
+  arena_free(whole);
+}
+END_TEST
+
 // A text may name a version that is newer than the assembler.
 static const char *assemble(Arena *arena, const char *name, size_t *n) {
   size_t length = 0;
@@ -144,19 +149,8 @@ START_TEST(test_a_mutant_of_the_newest_forms_is_run_or_refused) {
   const char *cubin = sass_find_tool(whole) ? assemble(whole, newest[_i], &n) : NULL;
   const SassResult *sass = cubin ? sass_disassemble(whole, cubin, n, 60) : NULL;
   int modules = 0;
-  for (int i = 0; sass && i < stress_count(SAMPLED_NEWEST, WHOLE_NEWEST); i++) {
-    Arena *arena = arena_new("mutant");
-    Diags diags = diags_new(arena);
-    uint32_t seed = seed_of(i, _i);
-    char *mutant = arena_alloc(arena, n + 1);
-    memcpy(mutant, cubin, n);
-    if (i % 3 != 1) mutate_bytes(mutant, n, &seed);
-    const SassResult *listed = i % 3 != 0 ? mutate_lines(arena, sass, &seed) : sass;
-    const PtxModule *module = machine_case_listed(arena, mutant, n, listed, NULL, &diags);
-    if (module) run(arena, module);
-    modules += module != NULL;
-    arena_free(arena);
-  }
+  for (int i = 0; sass && i < stress_count(SAMPLED_NEWEST, WHOLE_NEWEST); i++)
+    modules += run_mutant(cubin, n, sass, NULL, i % 3 != 1, i % 3 != 0, seed_of(i, _i));
   ck_assert(!sass || modules > 0);
   arena_free(whole);
 }
